@@ -29,8 +29,15 @@ bool is_text(FieldType type) {
   return type == FieldType::kString || type == FieldType::kBytes || type == FieldType::kEnum;
 }
 
-const char* format_of(FieldType type) {
-  switch (type) {
+// Returns whether the values only say that a message is present.
+bool is_presence(const MessageField& field) { return field.type == FieldType::kMessage && field.fields.empty(); }
+
+// Returns whether the values are bits.
+bool is_bool(const MessageField& field) { return field.type == FieldType::kBool || is_presence(field); }
+
+const char* format_of(const MessageField& field) {
+  if (is_presence(field)) return "b";
+  switch (field.type) {
     case FieldType::kDouble: return "g";
     case FieldType::kFloat: return "f";
     case FieldType::kInt64:
@@ -77,7 +84,8 @@ std::uint64_t fixed_of(WireType type, Bytes content) {
 MessageField item_of(const MessageField& list) {
   MessageField item = list;
   item.name = "item";
-  item.is_repeated = false;
+  item.is_repeated = list.inner_lists > 0;
+  if (item.is_repeated) --item.inner_lists;
   return item;
 }
 
@@ -90,7 +98,7 @@ ArrowField arrow_field_of(const MessageField& field) {
             .is_nullable = field.has_presence,
             .children = {arrow_field_of(item_of(field))}};
   }
-  ArrowField made{.format = format_of(field.type), .name = field.name, .is_nullable = true};
+  ArrowField made{.format = format_of(field), .name = field.name, .is_nullable = true};
   for (const MessageField& child : field.fields) made.children.push_back(arrow_field_of(child));
   return made;
 }
@@ -101,11 +109,11 @@ Result<void> ColumnBudget::take(std::uint64_t bytes) {
   return {};
 }
 
-ColumnBuilder::ColumnBuilder(const MessageField& field, ColumnBudget& budget, bool is_list)
-    : field_(field), budget_(budget), is_list_(is_list) {
+ColumnBuilder::ColumnBuilder(const MessageField& field, ColumnBudget& budget, unsigned lists)
+    : field_(field), budget_(budget), is_list_(lists > 0) {
   if (is_list_ || is_text(field_.type)) offsets_.push_back(0);
   if (is_list_) {
-    children_.push_back(ColumnBuilder(field_, budget_, false));
+    children_.push_back(ColumnBuilder(field_, budget_, lists - 1));
     return;
   }
   children_.reserve(field_.fields.size());
@@ -141,7 +149,7 @@ Result<void> ColumnBuilder::append_null() {
     return {};
   }
   TRY(budget_.take(kPerValue));
-  if (field_.type == FieldType::kMessage) {
+  if (field_.type == FieldType::kMessage && !is_presence(field_)) {
     for (ColumnBuilder& child : children_) TRY(child.append_null());
     note(false);
     return {};
@@ -178,7 +186,6 @@ Result<void> ColumnBuilder::append_text(Bytes text) {
   return {};
 }
 
-// Appends a number from its encoding: a varint, or the bits of a fixed size.
 Result<void> ColumnBuilder::append_number(std::uint64_t encoded) {
   if (field_.form == MessageForm::kNull) return append_null();
   if (field_.type == FieldType::kEnum) {
@@ -190,6 +197,7 @@ Result<void> ColumnBuilder::append_number(std::uint64_t encoded) {
   }
   TRY(budget_.take(kPerValue));
   switch (field_.type) {
+    case FieldType::kMessage:
     case FieldType::kBool: {
       // Bits, in whole bytes.
       const std::size_t at = size_ / 8;
@@ -350,6 +358,7 @@ Result<void> ColumnBuilder::read_fields(Bytes message) {
 Result<void> ColumnBuilder::append_message(Bytes message) {
   TRY(budget_.take(kPerValue));
   TRY(read_fields(message));
+  if (is_presence(field_)) return append_number(1);
   for (std::size_t i = 0; i < children_.size(); ++i) {
     ColumnBuilder& child = children_[i];
     if (child.is_list_) {
@@ -376,10 +385,10 @@ void ColumnBuilder::truncate(std::size_t size) {
     return;
   }
   for (ColumnBuilder& child : children_) child.truncate(size);
-  if (field_.type == FieldType::kBool) {
+  if (is_bool(field_)) {
     values_.resize((size + 7) / 8);
   } else if (field_.type != FieldType::kMessage) {
-    const bool is_short = std::strchr("iIf", *format_of(field_.type)) != nullptr;
+    const bool is_short = std::strchr("iIf", *format_of(field_)) != nullptr;
     values_.resize(size * (is_short ? 4 : 8));
   }
 }
@@ -387,7 +396,7 @@ void ColumnBuilder::truncate(std::size_t size) {
 ArrowColumn ColumnBuilder::finish() {
   ArrowColumn column{.length = static_cast<std::int64_t>(size_), .null_count = static_cast<std::int64_t>(nulls_)};
   column.buffers.push_back(nulls_ == 0 ? Slice() : buffer_of(std::move(validity_)));
-  const bool is_struct = !is_list_ && field_.type == FieldType::kMessage;
+  const bool is_struct = !is_list_ && field_.type == FieldType::kMessage && !is_presence(field_);
   if (!offsets_.empty()) column.buffers.push_back(buffer_of(std::move(offsets_)));
   if (!is_list_ && !is_struct) column.buffers.push_back(buffer_of(std::move(values_)));
   for (ColumnBuilder& child : children_) column.children.push_back(child.finish());

@@ -17,7 +17,8 @@ namespace recordfs {
 
 // Returns the type of a column with this field's values: numbers and bool; string and bytes as large_utf8 and
 // large_binary; enums as large_utf8 with their names, or the digits of a number without one; messages as structs,
-// unless they have a form of their own; what repeats as large_list.
+// unless they have a form of their own; what repeats as large_list. A message without fields is a bool, which is true,
+// because Parquet has no structs without fields.
 ArrowField arrow_field_of(const MessageField& field);
 
 // Memory that columns may take, in bytes. Wire bytes may become many more bytes of columns.
@@ -36,7 +37,8 @@ class ColumnBudget {
 class ColumnBuilder {
  public:
   // `field` and `budget` must outlive the builder.
-  ColumnBuilder(const MessageField& field, ColumnBudget& budget) : ColumnBuilder(field, budget, field.is_repeated) {}
+  ColumnBuilder(const MessageField& field, ColumnBudget& budget)
+      : ColumnBuilder(field, budget, field.is_repeated ? field.inner_lists + 1u : 0u) {}
 
   std::size_t size() const { return size_; }
 
@@ -44,10 +46,15 @@ class ColumnBuilder {
   // whose default is the empty one. REQUIRES: the field repeats for `append_list`, and does not for `append_absent`.
   Result<void> append_null();
   Result<void> append_absent();
-  // The values that add_items() gave since the last value.
+  // The values that add_items() gave since the last value, or that were appended to items().
   Result<void> append_list();
   // REQUIRES: the field is a message that does not repeat.
   Result<void> append_message(Bytes message);
+  // A number from its encoding: a varint, or the bits of a fixed size. REQUIRES: the field is a number, a bool or an
+  // enum that does not repeat, or for 1 a message without fields.
+  Result<void> append_number(std::uint64_t encoded);
+  // REQUIRES: the field is a string or bytes that do not repeat, and a string is UTF-8.
+  Result<void> append_text(Bytes text);
 
   // Adds the values of an occurrence of the field to the next list, whether packed or not; appends them if the field
   // does not repeat. Values of another wire type are ignored, as protobuf ignores unknown fields.
@@ -59,7 +66,9 @@ class ColumnBuilder {
   // Takes all values.
   ArrowColumn finish();
 
-  // Of a message: returns the index and the builder of a field; null if there is none.
+  // Of a list: the builder of its items, which are lists if the field has lists in lists.
+  ColumnBuilder& items() { return children_.front(); }
+  // Of a message: returns the builder of a field; null if there is none.
   ColumnBuilder* child(std::uint32_t number);
   ColumnBuilder& child_at(std::size_t index) { return children_[index]; }
   // Of a message: completes a value after each child has one more.
@@ -74,15 +83,14 @@ class ColumnBuilder {
     std::string merged{};  // the content of several, of a message
   };
 
-  ColumnBuilder(const MessageField& field, ColumnBudget& budget, bool is_list);
+  // `lists`: how many lists a value is in.
+  ColumnBuilder(const MessageField& field, ColumnBudget& budget, unsigned lists);
 
   Result<void> append_value(const protobuf::Field& field, Bytes content);
   Result<void> append_scalar(const protobuf::Field& field, Bytes content);
   // Append a message that has a form of its own.
   Result<void> append_wrapped(Bytes message);
   Result<void> append_formed(Bytes message);
-  Result<void> append_text(Bytes text);
-  Result<void> append_number(std::uint64_t encoded);
   Result<void> add_packed(Bytes content);
   // Appends numbers as Arrow and the wire both have them: little-endian, of one size.
   Result<void> append_fixed(Bytes numbers, std::size_t width);

@@ -100,6 +100,13 @@ std::optional<std::pair<std::string_view, FeatureKind>> feature_of_values(std::s
   return std::nullopt;
 }
 
+// Returns an error, which says what to try if records after the first ones may have columns.
+Error without_columns(Error why, const RowSources& sources, std::size_t records) {
+  constexpr std::size_t kFirst = 1024;
+  if (!sources.later_records && records >= kFirst) why.detail += " in the first 1,024 records (try: --scan-columns)";
+  return why;
+}
+
 // Adds the names of fields, and the paths to those inside if `all`.
 void add_paths(const std::vector<MessageField>& fields, const std::string& parent, bool all,
                std::vector<std::string>& paths) {
@@ -240,58 +247,73 @@ Result<void> RowSchema::add_first(const RequestContext& context, const RowSource
   if (records.empty()) return no_columns("records of unknown type");
   ASSIGN_OR_RETURN(const auto store, first_store(context, sources));
   const RecordSchema& format = store->schema();
-  for (const std::string& text : records) {
-    const Bytes record = as_bytes(text);
-    if (tensorflow::features_of_example(record, limits_)) return add_features(context, sources, records);
-    if (format.value && format.value(record, ValueForm::kJson)) {
-      values_ = ValueKind::kFormat;
-      return add_values(context, sources, format, records);
+  FeatureNames names;
+  bool has_examples = false;
+  Result<void> unreadable;  // why the first record is left out that is JSON and has no value
+  const auto add = [&](Bytes record) -> Result<void> {
+    if (!has_examples && !values_) {
+      has_examples = tensorflow::features_of_example(record, limits_).has_value();
+      if (has_examples) TRY(select_features());
+      if (!has_examples) values_ = kind_of(format, record);
+      if (values_) value_columns_.emplace(selection_);
     }
-    const auto json = json_record(record, selection_);
-    if (!json && json.error().code == Code::kDamage) continue;
-    values_ = ValueKind::kJson;
-    return add_values(context, sources, format, records);
-  }
-  return no_columns("records of unknown type");
+    if (has_examples) return add_example(sources, record, names);
+    return values_ ? add_value(format, record, unreadable) : Result<void>();
+  };
+  TRY(add_all(context, sources, records, add));
+  if (has_examples) return finish_features(sources, records.size(), names);
+  if (!values_) return no_columns("records of unknown type");
+  auto fields = value_columns_->finish();
+  if (!fields && !unreadable) return unreadable;
+  if (!fields && !value_columns_->has_columns())
+    return without_columns(std::move(fields).error(), sources, records.size());
+  ASSIGN_OR_RETURN(root_.fields, std::move(fields));
+  return {};
+}
+
+Result<void> RowSchema::add_all(const RequestContext& context, const RowSources& sources,
+                                const std::vector<std::string>& records, const RowSources::TakeRecord& add) {
+  for (const std::string& record : records) TRY(add(as_bytes(record)));
+  return sources.later_records ? sources.later_records(context, add) : Result<void>();
+}
+
+// Returns what a record has columns of, if it is no Example.
+std::optional<RowSchema::ValueKind> RowSchema::kind_of(const RecordSchema& format, Bytes record) {
+  if (format.value && format.value(record, ValueForm::kJson)) return ValueKind::kFormat;
+  const auto json = json_record(record);
+  const bool is_json = !json || *json;
+  return is_json ? std::optional(ValueKind::kJson) : std::nullopt;
 }
 
 Result<void> RowSchema::select_fields(std::vector<MessageField> fields) {
   std::vector<std::string> names;
   add_paths(fields, {}, selection_.has_dots(), names);
   TRY(selection_.check(names));
+  if (fields.empty()) return unsupported("the messages have no fields");
   keep_parts(fields, selection_.parts());
   root_.fields = std::move(fields);
   return {};
 }
 
-Result<void> RowSchema::add_values(const RequestContext& context, const RowSources& sources, const RecordSchema& format,
-                                   const std::vector<std::string>& records) {
-  const auto add_valid = [&](Bytes record) -> Result<void> {
-    if (values_ == ValueKind::kFormat) {
-      ASSIGN_OR_RETURN(const auto value, format.value(record, ValueForm::kJson));
-      return value_columns_->add(value);
-    }
-    ASSIGN_OR_RETURN(const auto json, json_record(record, selection_));
-    return value_columns_->add(json.value);
-  };
-  value_columns_.emplace(selection_);
-  const auto add = [&](Bytes record) -> Result<void> {
-    auto added = add_valid(record);
-    return added || added.error().code == Code::kDamage ? Result<void>() : std::move(added);
-  };
-  for (const std::string& record : records) TRY(add(as_bytes(record)));
-  if (sources.later_records) TRY(sources.later_records(context, add));
-  ASSIGN_OR_RETURN(root_.fields, value_columns_->finish());
-  return {};
+// Adds the columns of a record; none if it is of another kind, or cannot be decoded.
+Result<void> RowSchema::add_value(const RecordSchema& format, Bytes record, Result<void>& unreadable) {
+  if (values_ == ValueKind::kFormat) {
+    const auto value = format.value(record, ValueForm::kJson);
+    if (value) return value_columns_->add(*value);
+    return value.error().code == Code::kDamage ? Result<void>() : value.error();
+  }
+  const auto json = json_record(record, selection_);
+  if (!json && unreadable) unreadable = json.error();
+  return json && *json ? value_columns_->add((*json)->value) : Result<void>();
 }
 
-Result<std::string> RowSchema::message_of_value(const RecordSchema& format, Bytes record) const {
+Result<void> RowSchema::append_value(ColumnBuilder& builder, const RecordSchema& format, Bytes record) const {
   if (values_ == ValueKind::kFormat) {
     ASSIGN_OR_RETURN(const auto value, format.value(record, ValueForm::kJson));
-    return value_columns_->message_of(value);
+    return value_columns_->append(builder, value);
   }
   ASSIGN_OR_RETURN(const auto json, json_record(record, selection_));
-  return value_columns_->message_of(json.value);
+  return json ? value_columns_->append(builder, json->value) : unsupported("not a JSON object");
 }
 
 Result<void> RowSchema::add_example(const RowSources& sources, Bytes record, FeatureNames& names) {
@@ -319,12 +341,14 @@ Result<void> RowSchema::add_example(const RowSources& sources, Bytes record, Fea
 Result<void> RowSchema::add_features(const RequestContext& context, const RowSources& sources,
                                      const std::vector<std::string>& records) {
   TRY(select_features());
-  FeatureNames names;  // also of features that are not selected
-  const auto add = [&](Bytes record) { return add_example(sources, record, names); };
-  for (const std::string& record : records) TRY(add(as_bytes(record)));
-  if (sources.later_records) TRY(sources.later_records(context, add));
+  FeatureNames names;
+  TRY(add_all(context, sources, records, [&](Bytes record) { return add_example(sources, record, names); }));
   if (records.empty()) return no_columns("records of unknown type");
-  if (names.empty()) return unsupported("no feature of the first 1,024 records has a type");
+  return finish_features(sources, records.size(), names);
+}
+
+Result<void> RowSchema::finish_features(const RowSources& sources, std::size_t records, const FeatureNames& names) {
+  if (names.empty()) return without_columns(unsupported("no feature has a type"), sources, records);
   TRY(check_features(names));
   for (auto& [name, feature] : features_) {
     feature.column = root_.fields.size();
@@ -430,6 +454,16 @@ Result<RowDecoder> RowSchema::decoder(const RequestContext& context, std::shared
 }
 
 Result<void> RowDecoder::append(ColumnBuilder& builder, Bytes record, std::vector<Error>* left_out) const {
+  auto appended = append_any(builder, record, left_out);
+  const auto blame_record = [](Error& why) {
+    if (why.code == Code::kDamage) why.code = Code::kUnsupported;
+  };
+  if (left_out != nullptr) std::ranges::for_each(*left_out, blame_record);
+  if (!appended) blame_record(appended.error());
+  return appended;
+}
+
+Result<void> RowDecoder::append_any(ColumnBuilder& builder, Bytes record, std::vector<Error>* left_out) const {
   if (schema_->has_scalars_) {
     const auto take = [&](const ScalarRow& scalar) -> Result<void> {
       if (scalars_.selects && !scalars_.selects(scalars_.run, scalar)) return {};
@@ -445,8 +479,7 @@ Result<void> RowDecoder::append(ColumnBuilder& builder, Bytes record, std::vecto
   if (schema_->values_) {
     static const RecordSchema none;
     const RecordSchema& format = store_ != nullptr ? store_->schema() : none;
-    ASSIGN_OR_RETURN(const auto message, schema_->message_of_value(format, record));
-    return builder.append_message(as_bytes(message));
+    return schema_->append_value(builder, format, record);
   }
   return schema_->type_ ? builder.append_message(record) : schema_->append_example(builder, record);
 }

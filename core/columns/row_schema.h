@@ -76,12 +76,14 @@ struct ScalarRows {
 class RowDecoder {
  public:
   // Appends a row, or of scalars the rows of the record, and sets `left_out` to why other scalars of it cannot be rows;
-  // null: then the record fails. `builder` is of the schema's root(). Fails with kDamage if the record is not of the
-  // schema's type, and with kLimit; the builder must then be truncated. Throws std::bad_alloc.
+  // null: then the record fails. `builder` is of the schema's root(). Fails with kUnsupported if the record does not
+  // fit the schema or is not valid, and with kLimit; the builder must then be truncated. Throws std::bad_alloc.
   Result<void> append(ColumnBuilder& builder, Bytes record, std::vector<Error>* left_out = nullptr) const;
 
  private:
   friend class RowSchema;
+  Result<void> append_any(ColumnBuilder& builder, Bytes record, std::vector<Error>* left_out) const;
+
   RowDecoder(const RowSchema& schema, std::shared_ptr<const RecordStore> store, ScalarRows scalars)
       : schema_(&schema), store_(std::move(store)), scalars_(std::move(scalars)) {}
 
@@ -141,7 +143,7 @@ class RowSchema {
     bool has_values = false;  // in the first records
   };
 
-  using FeatureNames = std::set<std::string, std::less<>>;
+  using FeatureNames = std::set<std::string, std::less<>>;  // also of features that are not selected
 
   // Whose first records have values.
   enum class ValueKind : std::uint8_t { kFormat, kJson };
@@ -154,9 +156,12 @@ class RowSchema {
   // Sets selected_features_. Fails with kUnsupported if two names lead to the same feature.
   Result<void> select_features();
   Result<void> check_features(const FeatureNames& names) const;
-  Result<void> add_values(const RequestContext& context, const RowSources& sources, const RecordSchema& format,
-                          const std::vector<std::string>& records);
-  Result<std::string> message_of_value(const RecordSchema& format, Bytes record) const;
+  Result<void> finish_features(const RowSources& sources, std::size_t records, const FeatureNames& names);
+  static Result<void> add_all(const RequestContext& context, const RowSources& sources,
+                              const std::vector<std::string>& records, const RowSources::TakeRecord& add);
+  static std::optional<ValueKind> kind_of(const RecordSchema& format, Bytes record);
+  Result<void> add_value(const RecordSchema& format, Bytes record, Result<void>& unreadable);
+  Result<void> append_value(ColumnBuilder& builder, const RecordSchema& format, Bytes record) const;
   Result<void> append_example(ColumnBuilder& builder, Bytes record) const;
 
   Result<void> select_fields(std::vector<MessageField> fields);

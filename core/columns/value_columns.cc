@@ -15,24 +15,23 @@
 
 #include <fmt/format.h>
 
-#include "core/base/append.h"
 #include "core/base/parse_number.h"
-#include "core/base/protobuf.h"
 #include "core/base/utf8.h"
 #include "core/decoding/json_record.h"
 
 namespace recordfs {
 namespace {
 
-constexpr std::size_t kDeepest = 16;      // of objects inside each other
+constexpr std::size_t kDeepest = 16;      // of objects inside each other, and lists in lists
+constexpr std::size_t kMostLists = 8;     // in each other
 constexpr std::size_t kMostOthers = 100;  // names, for messages
-constexpr std::uint64_t kExactIntegers = std::uint64_t{1} << 53;
 
 Error column_error(Code code, std::string_view column, std::string_view what) {
   return {.code = code, .detail = fmt::format("column {} {}", printable(column), what)};
 }
 Error unlike_first_records(std::string_view column, std::string_view what) {
-  return column_error(Code::kDamage, column, fmt::format("{} the first 1,024 records (try: --scan-columns)", what));
+  return column_error(Code::kUnsupported, column,
+                      fmt::format("{} the first 1,024 records (try: --scan-columns)", what));
 }
 
 std::string path_of(const std::string& parent, std::string_view name) {
@@ -42,6 +41,9 @@ std::string path_of(const std::string& parent, std::string_view name) {
 std::uint64_t size_of(std::int64_t number) {
   return number < 0 ? std::uint64_t{0} - static_cast<std::uint64_t>(number) : static_cast<std::uint64_t>(number);
 }
+
+// Returns whether a double has exactly this integer.
+bool is_exact(std::uint64_t size) { return size == 0 || size >> std::countr_zero(size) < std::uint64_t{1} << 53; }
 
 // Returns whether a value is null, or has no values in it.
 bool is_empty(const Value& value) {
@@ -71,24 +73,22 @@ bool is_empty(const Value& value, const WantedParts& wanted) {
          });
 }
 
-// Returns whether a value is null, a list, or an object with members, and has members that are wanted if those are not
-// all.
+// Returns whether a value is wanted, or has members that are.
 bool has_wanted(const Value& value, const WantedParts& wanted) {
+  if (wanted.is_all()) return true;
   if (const auto* const object = std::get_if<Value::Object>(&value.is)) {
     return std::ranges::any_of(*object, [&](const Member& member) {
       return is_wanted_inline(member, wanted) || wanted.member(member.name).has_value();
     });
   }
-  if (wanted.is_all()) return true;
   const auto* const list = std::get_if<Value::List>(&value.is);
-  return list != nullptr && std::ranges::any_of(*list, [&](const Value& item) {
-           return std::holds_alternative<Value::Object>(item.is) && has_wanted(item, wanted);
-         });
+  return list != nullptr && std::ranges::any_of(*list, [&](const Value& item) { return has_wanted(item, wanted); });
 }
 
-// Returns whether a path would lead through an item of a list, which is no object.
-bool is_way(const Value& item, const WantedParts& wanted) {
-  return !wanted.is_all() && !std::holds_alternative<Value::Object>(item.is);
+// Returns whether a path would lead through a value, which is neither an object nor a list.
+bool is_way(const Value& value, const WantedParts& wanted) {
+  return !wanted.is_all() && !std::holds_alternative<Value::Object>(value.is) &&
+         !std::holds_alternative<Value::List>(value.is);
 }
 
 Error out_of_range(std::string_view text) {
@@ -155,12 +155,12 @@ Result<Value> object_in(const JsonValue& json, const WantedParts& wanted) {
 
 }  // namespace
 
-Result<JsonRecord> json_record(Bytes record, const ColumnSelection& selection) {
-  auto tree = json_of_record(record);
-  if (!tree || tree->type != JsonType::kObject) return Error{.code = Code::kDamage, .detail = "not a JSON object"};
+Result<std::optional<JsonRecord>> json_record(Bytes record, const ColumnSelection& selection) {
+  ASSIGN_OR_RETURN(auto tree, json_of_record(record));
+  if (!tree || tree->type != JsonType::kObject) return std::optional<JsonRecord>();
   JsonRecord made{.tree = std::move(*tree)};
   ASSIGN_OR_RETURN(made.value, object_in(made.tree, selection.parts()));
-  return made;
+  return std::optional(std::move(made));
 }
 
 // Notes what the values of the columns are.
@@ -185,16 +185,11 @@ class ValueColumns::Collector {
       if (count_ > SchemaLimits().fields)
         return Error{.code = Code::kLimit,
                      .detail = fmt::format("more than {} columns (try: --select)", SchemaLimits().fields)};
-      const auto* const list = std::get_if<Value::List>(&value.is);
       if (is_empty(value, *parts)) {
-        column.has_empty_lists = column.has_empty_lists || list != nullptr;
         TRY(add_empty(column, value, *parts, depth));
-        continue;
+      } else {
+        TRY(add_value(column, value, *parts, depth));
       }
-      (list != nullptr ? column.is_list : column.is_single) = true;
-      if (list == nullptr) TRY(add_value(column, value, *parts, depth));
-      for (std::size_t i = 0; list != nullptr && i < list->size(); ++i)
-        TRY(add_item(column, (*list)[i], *parts, depth));
     }
     return {};
   }
@@ -238,27 +233,46 @@ class ValueColumns::Collector {
   }
 
   // Adds the columns of objects without values.
-  Result<void> add_empty(Column& column, const Value& value, const WantedParts& wanted, std::size_t depth) {
+  Result<void> add_empty(Column& column, const Value& value, const WantedParts& wanted, std::size_t depth,
+                         std::size_t lists = 0) {
     if (const auto* const list = std::get_if<Value::List>(&value.is)) {
-      for (const Value& item : *list) {
-        if (std::holds_alternative<Value::Object>(item.is)) TRY(add_empty(column, item, wanted, depth));
-      }
+      column.most_empty_lists = std::max(column.most_empty_lists, lists + 1);
+      TRY(check_list(column, lists + 1, depth));
+      for (const Value& item : *list) TRY(add_empty(column, item, wanted, depth_in_list(depth, lists), lists + 1));
     }
     const auto* const object = std::get_if<Value::Object>(&value.is);
-    return object == nullptr ? Result<void>() : add_members(column, *object, wanted, depth + 1);
+    if (object == nullptr) return {};
+    column.has_empty_objects = true;
+    return add_members(column, *object, wanted, depth + 1);
   }
 
-  Result<void> add_item(Column& column, const Value& item, const WantedParts& wanted, std::size_t depth) {
-    if (is_way(item, wanted)) return {};
-    if (std::holds_alternative<Value::List>(item.is) || std::holds_alternative<std::monostate>(item.is)) {
-      return column_error(
-          Code::kUnsupported, column.path,
-          "has a list or a null in a list, which tables cannot have (try: JSON Lines, or only other columns)");
+  // Fails if the innermost one of some lists in each other is too deep.
+  static Result<void> check_list(const Column& column, std::size_t lists, std::size_t depth) {
+    if (lists <= kMostLists && depth <= kDeepest) return {};
+    return column_error(
+        Code::kUnsupported, column.path,
+        fmt::format("has more than {} lists in each other (try: JSON Lines, or only other columns)", kMostLists));
+  }
+
+  // Returns the depth of what is in a list, which is in `lists` others: those count as the objects do.
+  static std::size_t depth_in_list(std::size_t depth, std::size_t lists) { return depth + (lists > 0 ? 1 : 0); }
+
+  // Adds a value that `lists` lists are around.
+  Result<void> add_value(Column& column, const Value& value, const WantedParts& wanted, std::size_t depth,
+                         std::size_t lists = 0) {
+    if (is_way(value, wanted) || std::holds_alternative<std::monostate>(value.is)) return {};
+    if (const auto* const list = std::get_if<Value::List>(&value.is)) {
+      column.most_lists = std::max(column.most_lists, lists + 1);
+      TRY(check_list(column, lists + 1, depth));
+      for (const Value& item : *list) TRY(add_value(column, item, wanted, depth_in_list(depth, lists), lists + 1));
+      return {};
     }
-    return add_value(column, item, wanted, depth);
+    column.has_several_depths = column.has_several_depths || column.lists.value_or(lists) != lists;
+    column.lists = lists;
+    return add_single(column, value, wanted, depth);
   }
 
-  Result<void> add_value(Column& column, const Value& value, const WantedParts& wanted, std::size_t depth) {
+  Result<void> add_single(Column& column, const Value& value, const WantedParts& wanted, std::size_t depth) {
     if (std::holds_alternative<Message>(value.is)) {
       return has_messages(column.path);
     }
@@ -282,7 +296,7 @@ class ValueColumns::Collector {
     column.has_integers = true;
     column.has_negative = column.has_negative || is_negative;
     column.has_large = column.has_large || (!is_negative && size > INT64_MAX);
-    column.has_inexact = column.has_inexact || size > kExactIntegers;
+    column.has_inexact = column.has_inexact || !is_exact(size);
   }
 
   ValueColumns& columns_;
@@ -298,13 +312,15 @@ Result<void> ValueColumns::add(const Value& record) {
 Result<FieldType> ValueColumns::type_of(const Column& column) {
   const bool has_numbers = column.has_integers || column.has_fractions;
   const std::array kinds{column.has_bools, has_numbers, column.has_texts, column.has_bytes, column.has_objects};
-  if (std::ranges::count(kinds, true) > 1 || (column.is_list && column.is_single)) {
+  const std::size_t lists = column.lists.value_or(kMostLists);
+  const bool has_deeper = column.most_lists > lists || column.most_empty_lists > std::max<std::size_t>(lists, 1);
+  if (std::ranges::count(kinds, true) > 1 || column.has_several_depths || has_deeper) {
     return column_error(Code::kUnsupported, column.path, "has values of different types");
   }
   if (column.has_fractions && column.has_inexact) {
     return column_error(Code::kUnsupported, column.path, "has fractions, and integers that are not exactly a double");
   }
-  if (column.has_large && column.has_negative) {
+  if (column.has_large && column.has_negative && !column.has_fractions) {
     return column_error(Code::kUnsupported, column.path, "has negative integers, and integers above 2^63 - 1");
   }
   if (column.has_bools) return FieldType::kBool;
@@ -312,7 +328,8 @@ Result<FieldType> ValueColumns::type_of(const Column& column) {
   if (column.has_integers) return column.has_large ? FieldType::kUint64 : FieldType::kInt64;
   if (column.has_texts) return FieldType::kString;
   if (column.has_bytes) return FieldType::kBytes;
-  return column.has_objects || !column.columns.empty() ? FieldType::kMessage : FieldType::kString;
+  const bool has_objects = column.has_objects || column.has_empty_objects || !column.columns.empty();
+  return has_objects ? FieldType::kMessage : FieldType::kString;
 }
 
 Result<std::vector<MessageField>> ValueColumns::fields_of(Column& parent) {
@@ -322,10 +339,11 @@ Result<std::vector<MessageField>> ValueColumns::fields_of(Column& parent) {
     parent.columns[index].field = {.name = name, .number = static_cast<std::uint32_t>(index + 1)};
   }
   for (Column& column : parent.columns) {
-    column.is_list = column.is_list || (!column.is_single && column.has_empty_lists);
     ASSIGN_OR_RETURN(column.field.type, type_of(column));
-    column.field.is_repeated = column.is_list;
-    column.field.has_presence = !column.is_list;
+    const std::size_t lists = column.lists.value_or(std::max(column.most_lists, column.most_empty_lists));
+    column.field.is_repeated = lists > 0;
+    column.field.inner_lists = static_cast<std::uint8_t>(lists > 0 ? lists - 1 : 0);
+    column.field.has_presence = true;
     MessageField& field = fields.emplace_back(column.field);
     if (field.type != FieldType::kMessage) continue;
     ASSIGN_OR_RETURN(field.fields, fields_of(column));
@@ -348,11 +366,11 @@ Result<std::vector<MessageField>> ValueColumns::finish() {
   return fields_of(root_);
 }
 
-// Encodes records as messages.
-class ValueColumns::Encoder {
+// Appends records as rows.
+class ValueColumns::Appender {
  public:
-  static Result<std::string> message_of(const Column& parent, const Value::Object& object, const WantedParts& wanted) {
-    std::string out;
+  static Result<void> append_members(ColumnBuilder& builder, const Column& parent, const Value::Object& object,
+                                     const WantedParts& wanted) {
     std::vector<bool> seen(parent.columns.size());
     for (const auto& [name, value] : object) {
       const auto parts = wanted.member(name);
@@ -363,104 +381,115 @@ class ValueColumns::Encoder {
         return unlike_first_records(path_of(parent.path, name), "does not occur in");
       }
       const Column& column = parent.columns[known->second];
-      if (seen[known->second]) return column_error(Code::kDamage, column.path, "occurs twice in a record");
+      if (seen[known->second]) return column_error(Code::kUnsupported, column.path, "occurs twice in a record");
       seen[known->second] = true;
-      if (fits(column, value) || !is_empty(value, *parts)) TRY(append_values(out, column, value, *parts));
+      ColumnBuilder& values = builder.child_at(known->second);
+      if (!fits(column, value) && is_empty(value, *parts)) {
+        TRY(values.append_null());
+      } else {
+        TRY(append(values, column, value, *parts, lists_of(column)));
+      }
     }
-    return out;
+    for (std::size_t i = 0; i < seen.size(); ++i) {
+      if (!seen[i]) TRY(builder.child_at(i).append_null());
+    }
+    builder.complete_row();
+    return {};
   }
 
  private:
-  // Returns whether the value is a list or an object, as the column wants it.
-  static bool fits(const Column& column, const Value& value) {
-    if (std::holds_alternative<Value::List>(value.is)) return column.is_list;
-    const bool is_object = !column.is_list && column.field.type == FieldType::kMessage;
-    return is_object && std::holds_alternative<Value::Object>(value.is);
+  static std::size_t lists_of(const Column& column) {
+    return column.field.is_repeated ? column.field.inner_lists + std::size_t{1} : 0;
   }
 
-  static Result<void> append_values(std::string& out, const Column& column, const Value& value,
-                                    const WantedParts& wanted) {
-    const auto* const list = std::get_if<Value::List>(&value.is);
-    if ((list != nullptr) != column.is_list) return unlike(column);
-    if (list == nullptr) return append(out, column, value, wanted);
-    for (const Value& item : *list) {
-      if (!is_way(item, wanted)) TRY(append(out, column, item, wanted));
-    }
-    return {};
+  // Returns whether the value is a list or an object, as the column wants it.
+  static bool fits(const Column& column, const Value& value) {
+    if (std::holds_alternative<Value::List>(value.is)) return column.field.is_repeated;
+    const bool is_object = !column.field.is_repeated && column.field.type == FieldType::kMessage;
+    return is_object && std::holds_alternative<Value::Object>(value.is);
   }
 
   static Error unlike(const Column& column) { return unlike_first_records(column.path, "has another type than in"); }
 
-  static Result<void> append(std::string& out, const Column& column, const Value& value, const WantedParts& wanted) {
+  // Appends a value that this number of lists must have.
+  static Result<void> append(ColumnBuilder& builder, const Column& column, const Value& value,
+                             const WantedParts& wanted, std::size_t lists) {
+    if (is_way(value, wanted) || std::holds_alternative<std::monostate>(value.is)) return builder.append_null();
+    if (lists == 0) return append_single(builder, column, value, wanted);
+    const auto* const list = std::get_if<Value::List>(&value.is);
+    if (list == nullptr) return unlike(column);
+    for (const Value& item : *list) TRY(append(builder.items(), column, item, wanted, lists - 1));
+    return builder.append_list();
+  }
+
+  static Result<void> append_single(ColumnBuilder& builder, const Column& column, const Value& value,
+                                    const WantedParts& wanted) {
     switch (column.field.type) {
       case FieldType::kBool: {
         const auto* const is = std::get_if<bool>(&value.is);
-        return is == nullptr ? unlike(column) : append_varint(out, column, static_cast<std::uint64_t>(*is));
+        return is == nullptr ? unlike(column) : builder.append_number(*is ? 1 : 0);
       }
       case FieldType::kInt64:
-      case FieldType::kUint64: return append_integer(out, column, value);
-      case FieldType::kDouble: return append_double(out, column, value);
+      case FieldType::kUint64: return append_integer(builder, column, value);
+      case FieldType::kDouble: return append_double(builder, column, value);
       case FieldType::kString: {
         const auto* const text = std::get_if<std::string>(&value.is);
-        return text == nullptr ? unlike(column) : append_content(out, column, *text);
+        return text == nullptr ? unlike(column) : builder.append_text(as_bytes(*text));
       }
       case FieldType::kMessage: {
         const auto* const object = std::get_if<Value::Object>(&value.is);
         if (object == nullptr) return unlike(column);
-        ASSIGN_OR_RETURN(const auto message, message_of(column, *object, wanted));
-        return append_content(out, column, message);
+        return append_object(builder, column, *object, wanted);
       }
       default: break;
     }
-    if (const auto* const bytes = std::get_if<Bytes>(&value.is)) return append_content(out, column, as_text(*bytes));
-    return unlike(column);
+    const auto* const bytes = std::get_if<Bytes>(&value.is);
+    return bytes == nullptr ? unlike(column) : builder.append_text(*bytes);
   }
 
-  static Result<void> append_integer(std::string& out, const Column& column, const Value& value) {
+  static Result<void> append_object(ColumnBuilder& builder, const Column& column, const Value::Object& object,
+                                    const WantedParts& wanted) {
+    if (!column.columns.empty()) return append_members(builder, column, object, wanted);
+    for (const auto& [name, value] : object) {
+      const auto parts = wanted.member(name);
+      if (parts && !is_empty(value, *parts)) {
+        return unlike_first_records(path_of(column.path, name), "does not occur in");
+      }
+    }
+    return builder.append_number(1);
+  }
+
+  static Result<void> append_integer(ColumnBuilder& builder, const Column& column, const Value& value) {
     const bool is_signed = column.field.type == FieldType::kInt64;
     if (const auto* const number = std::get_if<std::int64_t>(&value.is)) {
       if (!is_signed && *number < 0) return unlike(column);
-      return append_varint(out, column, static_cast<std::uint64_t>(*number));
+      return builder.append_number(static_cast<std::uint64_t>(*number));
     }
     const auto* const number = std::get_if<std::uint64_t>(&value.is);
     if (number == nullptr || (is_signed && *number > INT64_MAX)) return unlike(column);
-    return append_varint(out, column, *number);
+    return builder.append_number(*number);
   }
 
-  static Result<void> append_double(std::string& out, const Column& column, const Value& value) {
+  static Result<void> append_double(ColumnBuilder& builder, const Column& column, const Value& value) {
     double number = 0;
     if (const auto* const fraction = std::get_if<double>(&value.is)) {
       number = *fraction;
     } else if (const auto* const integer = std::get_if<std::int64_t>(&value.is);
-               integer != nullptr && size_of(*integer) <= kExactIntegers) {
+               integer != nullptr && is_exact(size_of(*integer))) {
       number = static_cast<double>(*integer);
-    } else if (const auto* const large = std::get_if<std::uint64_t>(&value.is);
-               large != nullptr && *large <= kExactIntegers) {
+    } else if (const auto* const large = std::get_if<std::uint64_t>(&value.is); large != nullptr && is_exact(*large)) {
       number = static_cast<double>(*large);
     } else {
       return unlike(column);
     }
-    protobuf::append_varint(out, std::uint64_t{column.field.number} << 3 | 1);
-    append_le(out, std::bit_cast<std::uint64_t>(number));
-    return {};
-  }
-
-  static Result<void> append_varint(std::string& out, const Column& column, std::uint64_t number) {
-    protobuf::append_varint(out, std::uint64_t{column.field.number} << 3);
-    protobuf::append_varint(out, number);
-    return {};
-  }
-
-  static Result<void> append_content(std::string& out, const Column& column, std::string_view content) {
-    protobuf::append_field(out, column.field.number, content);
-    return {};
+    return builder.append_number(std::bit_cast<std::uint64_t>(number));
   }
 };
 
-Result<std::string> ValueColumns::message_of(const Value& record) const {
+Result<void> ValueColumns::append(ColumnBuilder& builder, const Value& record) const {
   const auto* const object = std::get_if<Value::Object>(&record.is);
-  if (object == nullptr) return Error{.code = Code::kDamage, .detail = "the record is no object"};
-  return Encoder::message_of(root_, *object, selection_.parts());
+  if (object == nullptr) return Error{.code = Code::kUnsupported, .detail = "the record is no object"};
+  return Appender::append_members(builder, root_, *object, selection_.parts());
 }
 
 }  // namespace recordfs

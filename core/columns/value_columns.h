@@ -3,12 +3,14 @@
 
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/base/bytes.h"
 #include "core/base/result.h"
+#include "core/columns/column_builder.h"
 #include "core/columns/column_selection.h"
 #include "core/decoding/message_schema.h"
 #include "core/formats/json_text.h"
@@ -22,44 +24,48 @@ struct JsonRecord {
   Value value{};  // points into `tree`
 };
 
-// Returns a record that json_of_record() accepts and that is an object. An integer is std::int64_t or std::uint64_t,
-// NaN and the infinities are double. Fails with kDamage for any other record, and with kUnsupported if a number is out
-// of the range of its type. Thread-safe.
-// Parts that are not selected are null, whatever they are.
-Result<JsonRecord> json_record(Bytes record, const ColumnSelection& selection = {});
+// Returns a record that json_of_record() returns and that is an object; nullopt for any other record. An integer is
+// std::int64_t or std::uint64_t, NaN and the infinities are double. Parts that are not selected are null, whatever they
+// are. Fails as json_of_record(), and with kUnsupported if a number is out of the range of its type. Thread-safe.
+Result<std::optional<JsonRecord>> json_record(Bytes record, const ColumnSelection& selection = {});
 
 // The columns are the members: bool, int64, or uint64 if a value needs it, double, text, bytes,
-// structs for objects, and lists of these. Null is a value of any column, and so are an empty list and an empty object,
-// which are null if the column is of another type. A column without values is a text, or a list of texts if it has an
-// empty list; a member whose objects are all {} is no column. Integers and fractions together are double if that is
-// exact for each. First add() the records that define the columns, then finish(), then message_of() for each record.
-// Parts that are not selected may have any values, and a value that a path would lead through is none if it is no
-// object. Not thread-safe, but for message_of().
+// structs for objects, and lists of these, also in lists. Null is a value of any column, and so are an empty list and
+// an empty object, which are null if the column is of another type. A column without values is a text, or a list of
+// texts if it has an empty list; one whose objects are all {} is a message without fields. Integers and fractions
+// together are double if that is exact for each integer. First add() the records that define the columns, then
+// finish(), then append() each record. Parts that are not selected may have any values, and a value that a path would
+// lead through is null if it is no object. Not thread-safe, but for append().
 class ValueColumns {
  public:
   explicit ValueColumns(ColumnSelection selection = {}) : selection_(std::move(selection)) {}
 
-  // Adds the columns of a record. Fails with kUnsupported if it is no object, or has a message, a list in a list or a
-  // null in a list; with kLimit if there are too many columns.
+  // Adds the columns of a record. Fails with kUnsupported if it is no object, or has a message, or more than 8 lists in
+  // each other; with kLimit if there are too many columns.
   Result<void> add(const Value& record);
+  // Returns whether a record had a column.
+  bool has_columns() const { return !root_.columns.empty(); }
   // Returns the columns, in the order of their first members. Fails with kUnsupported if a column has values of
   // different types, or if there are no columns, and as ColumnSelection::check(). Errors name the column.
   Result<std::vector<MessageField>> finish();
 
-  // Returns a record as a message with the fields that finish() returned. Fails with kDamage if the record has a value
-  // that is in no column or of another type, or a member twice. Thread-safe.
-  Result<std::string> message_of(const Value& record) const;
+  // Appends a record to the builder of a message with the fields that finish() returned. Fails with kUnsupported if the
+  // record has a value that is in no column or of another type, or a member twice; the builder must then be truncated.
+  // Thread-safe. Throws std::bad_alloc.
+  Result<void> append(ColumnBuilder& builder, const Value& record) const;
 
  private:
   struct Column {
     std::map<std::string, std::size_t, std::less<>> names{};  // of `columns`
     std::vector<Column> columns{};                            // of an object
     std::string path{};
-    MessageField field{};  // after finish(), without the columns
+    MessageField field{};                // after finish(), without the columns
+    std::optional<std::size_t> lists{};  // that each value is in; nullopt: no value is known
+    std::size_t most_lists = 0;          // that are in each other
+    std::size_t most_empty_lists = 0;    // the same of values without values, which are null in a column of single ones
     // The kinds of its values.
-    bool is_list = false;
-    bool is_single = false;
-    bool has_empty_lists = false;
+    bool has_several_depths = false;
+    bool has_empty_objects = false;
     bool has_bools = false;
     bool has_integers = false;
     bool has_negative = false;
@@ -71,7 +77,7 @@ class ValueColumns {
     bool has_objects = false;
   };
   class Collector;
-  class Encoder;
+  class Appender;
 
   static Result<FieldType> type_of(const Column& column);
   static Result<std::vector<MessageField>> fields_of(Column& parent);

@@ -48,6 +48,9 @@ bool has_only_numbers(const JsonValue& value) {
   return std::ranges::all_of(value.values, has_only_numbers);
 }
 
+// Returns whether all strings are as they were written. Recursion is bounded by kDeepestJson.
+bool is_exact(const JsonValue& value) { return value.is_exact && std::ranges::all_of(value.values, is_exact); }
+
 // Writes the members of an open object, each name once.
 void write_members(JsonWriter& writer, const JsonValue& object) {
   std::unordered_map<std::string_view, const JsonValue*> last;
@@ -61,13 +64,17 @@ void write_members(JsonWriter& writer, const JsonValue& object) {
 
 }  // namespace
 
-std::optional<JsonValue> json_of_record(Bytes record) {
+Result<std::optional<JsonValue>> json_of_record(Bytes record) {
   const std::string_view text = as_text(record);
   const std::size_t begin = text.find_first_not_of(" \t\r\n");
   const bool may_be_json = begin != std::string_view::npos && (text[begin] == '{' || text[begin] == '[');
-  if (!may_be_json || !is_utf8(text)) return std::nullopt;
+  if (!may_be_json || !is_utf8(text)) return std::optional<JsonValue>();
   auto value = read_json_tree(record, kDeepestJson, kMostJsonValues);
-  if (!value || !has_only_numbers(*value)) return std::nullopt;
+  if (!value || !has_only_numbers(*value)) return std::optional<JsonValue>();
+  if (!is_exact(*value)) {
+    return Error{.code = Code::kUnsupported,
+                 .detail = "a string of the JSON text has half of a surrogate pair, which UTF-8 cannot have"};
+  }
   return value;
 }
 

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "core/base/bytes.h"
+#include "core/base/result.h"
 #include "core/decoding/json_writer.h"
 #include "core/formats/json_text.h"
 
@@ -11,8 +12,8 @@ namespace recordfs {
 
 // Returns the value of a record that is an object or a list of JSON (RFC 8259) in UTF-8; NaN, Infinity and -Infinity
 // are accepted. Returns nullopt for all other records, also for a number or a word alone, for more than 100 levels, and
-// for more than 1,048,576 values. Any thread.
-std::optional<JsonValue> json_of_record(Bytes record);
+// for more than 1,048,576 values. Fails with kUnsupported if a string has half of a surrogate pair. Any thread.
+Result<std::optional<JsonValue>> json_of_record(Bytes record);
 
 // Writes the value: numbers as they are in the record, NaN and the infinities as JsonWriter::number() does, and of
 // several members with one name the last one.

@@ -60,9 +60,10 @@ struct MessageField {
   FieldType type = FieldType::kBytes;
   MessageForm form = MessageForm::kFields;
   bool is_repeated = false;
-  bool has_presence = false;                         // an absent value differs from the default
-  bool is_group = false;                             // the message is encoded as a group
-  bool is_map = false;                               // its messages are the entries of a map
+  std::uint8_t inner_lists = 0;  // of what repeats: how many lists each value is in besides; no message has such
+  bool has_presence = false;     // an absent value differs from the default
+  bool is_group = false;         // the message is encoded as a group
+  bool is_map = false;           // its messages are the entries of a map
   std::optional<std::uint64_t> oneof{};              // fields of a message with the same number exclude each other
   std::shared_ptr<const Enumerators> enumerators{};  // of an enum
   std::vector<MessageField> fields{};                // of a message, by ascending number

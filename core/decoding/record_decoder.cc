@@ -201,8 +201,8 @@ bool names_types(const RecordSchema& schema, const Metadata* metadata) {
 }
 
 // Returns the value of a record without another decoded form, if it is a text of JSON.
-std::optional<JsonValue> json_in(const RecordSchema& schema, Bytes record) {
-  return schema.may_be_message ? json_of_record(record) : std::nullopt;
+Result<std::optional<JsonValue>> json_in(const RecordSchema& schema, Bytes record) {
+  return schema.may_be_message ? json_of_record(record) : Result(std::optional<JsonValue>());
 }
 
 // Appends it to an open object, as RecordDecoder::append_members() does.
@@ -219,7 +219,7 @@ void append_json(std::string& line, const JsonValue& json, std::uint64_t most_te
 // Returns it as a document, as RecordDecoder::document() does.
 Result<std::string> document_of_json(const RecordSchema& schema, Bytes record, JsonLayout layout,
                                      std::uint64_t most_text, JsonFilter* filter) {
-  const auto json = json_in(schema, record);
+  ASSIGN_OR_RETURN(const auto json, json_in(schema, record));
   if (!json) return no_decoded_form();
   std::string text;
   JsonWriter writer(text, layout, most_text, ByteForm::kAuto, filter);
@@ -386,7 +386,9 @@ Result<void> RecordDecoder::append_members(const RequestContext& context, std::s
   auto value = value_of(context, record);
   if (!value && may_pass(value.error().code)) return value.error();
   if (value && !*value) {
-    if (const auto json = json_in(schema_, record)) append_json(line, *json, most_text_, form, filter);
+    const auto json = json_in(schema_, record);
+    if (json && *json) append_json(line, **json, most_text_, form, filter);
+    if (!json) JsonWriter::in_object(line, kLongestReason).member("error", json.error().detail);
     return {};
   }
   std::shared_ptr<const ChunkMetadata> metadata;  // `value` points into it
@@ -467,7 +469,7 @@ Result<std::string> RecordDecoder::row(const RequestContext& context, const Chun
   std::string text;
   JsonWriter writer(text, JsonLayout::kTyped, most_text_);
   if (!value) {
-    const auto json = json_in(schema_, record);
+    ASSIGN_OR_RETURN(const auto json, json_in(schema_, record));
     if (!json) return no_decoded_form();
     write_json(writer, *json);
   } else if (const auto* const message = std::get_if<Message>(&value->is)) {

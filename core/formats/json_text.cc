@@ -83,6 +83,7 @@ class JsonReader : private TextReader {
     if (type == JsonType::kWord) skip_word();
     if (value == nullptr) return;
     value->type = type;
+    value->is_exact = value->is_exact && !std::exchange(has_replaced_, false);
     value->text = type == JsonType::kString ? std::move(text)
                                             : std::string(as_text(from.first(from.size() - cursor_.remaining())));
   }
@@ -98,6 +99,7 @@ class JsonReader : private TextReader {
       if (has_keys) {
         std::string key = read_string();
         if (inner != nullptr) inner->key = std::move(key);
+        if (inner != nullptr) inner->is_exact = !std::exchange(has_replaced_, false);
         expect(':');
       }
       skip_value(level + 1, inner);
@@ -140,12 +142,18 @@ class JsonReader : private TextReader {
   std::uint32_t read_code_point() {
     const std::uint32_t high = read_four_digits();
     if (high < kHighSurrogates || high >= kAfterSurrogates) return high;
-    if (high >= kLowSurrogates || peek() != '\\') return kReplacement;
+    if (high >= kLowSurrogates || !as_text(cursor_.rest()).starts_with("\\u")) return replacement();
     take();
-    if (take() != 'u') cursor_.fail();
+    take();
     const std::uint32_t low = read_four_digits();
-    if (low < kLowSurrogates || low >= kAfterSurrogates) return kReplacement;
+    if (low < kLowSurrogates || low >= kAfterSurrogates) return replacement();
     return 0x10000 + ((high - kHighSurrogates) << 10) + (low - kLowSurrogates);
+  }
+
+  // For half of a surrogate pair.
+  std::uint32_t replacement() {
+    has_replaced_ = true;
+    return kReplacement;
   }
 
   std::uint32_t read_four_digits() {
@@ -162,6 +170,7 @@ class JsonReader : private TextReader {
   const std::uint32_t depth_;
   const std::size_t most_;  // members, or values of a tree
   std::size_t values_ = 0;
+  bool has_replaced_ = false;  // since it was last taken
 };
 
 }  // namespace

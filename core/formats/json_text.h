@@ -37,6 +37,7 @@ struct JsonValue {
   JsonType type = JsonType::kWord;
   std::string text{};               // a string's characters in UTF-8, a number or a word as written
   std::vector<JsonValue> values{};  // of an object or an array, in order; keys may repeat
+  bool is_exact = true;             // false: `key` or `text` has U+FFFD for half of a surrogate pair
 
   // Return the last member with this name; null if there is none. The characters of a member that is a string; empty if
   // there is none. The value of a member that is an integer of 0 or more; nullopt if there is none.

@@ -19,6 +19,7 @@ FIXED = {"double": (1, "<d"), "float": (5, "<f"), "fixed64": (1, "<Q"), "sfixed6
          "sfixed32": (5, "<i")}
 TEXTS = ("", "a", "label", "é", "日本語", "𝄞 clef", "x" * 70, "long " * 300, "\x00nul", "ÿ" * 33, "\U0010ffff", 'a,"b"\t\r\nc')
 DOUBLES = (0.0, -0.0, math.nan, math.inf, -math.inf, 1.5, -2.25, 1e300, 5e-324, 0.1)
+ABSENT = object()
 NAMES = ("a", "b", "label", "Upper", "x_1")
 JSON_NAMES = (*NAMES, "é", "日 本", "x.y", 'q"uote', "with space", "a,b", "len")
 
@@ -46,7 +47,8 @@ class Column:
     missing: float = 0.0  # probability
     style: str = "any"    # "few": few different values
     most: int = 3         # items of a list
-    columns: list = field(default_factory=list)  # of a message
+    inner_lists: int = 0  # around each item of a list of JSON
+    columns: list = field(default_factory=list)  # of a message; none: it is True where it is present
 
 
 class Generator:
@@ -63,9 +65,12 @@ class Generator:
                             style=draw.choice(("few", "any")), most=draw.choice((1, 3, 20)))
             if depth > 0 and draw.random() < 0.45:
                 column.kind, column.has_presence = "message", True
-                column.columns = self.columns(depth - 1, kinds, names)
-                if names is JSON_NAMES:  # Parquet has no structs without columns
+                if draw.random() < 0.9:
+                    column.columns = self.columns(depth - 1, kinds, names)
+                if names is JSON_NAMES and column.columns:  # otherwise none may be present in any object
                     column.columns.append(Column(name="always", kind="bool", repeats=False))
+            if names is JSON_NAMES:
+                column.inner_lists = draw.choice((0, 0, 1, 2))
             columns.append(column)
         return columns
 
@@ -125,7 +130,7 @@ class Generator:
         kind = column.kind
         if kind == "message":
             content, row = self.message(column.columns)
-            return 2, varint(len(content)) + content, row
+            return 2, varint(len(content)) + content, row if column.columns else True
         value = self.value(column)
         shown = tagged(kind, value)
         if kind in FIXED:
@@ -142,22 +147,21 @@ class Generator:
         """Returns an object, and its row. A value that is missing is absent or null."""
         members, row = {}, {}
         for column in columns:
-            if column.repeats:
-                taken = [self.member(column) for _ in range(self.count(column))]
-                if taken or self._random.random() < 0.5:
-                    members[column.name] = [member for member, _ in taken]
-                row[column.name] = [value for _, value in taken]
-            elif self.is_missing(column):
+            if self.is_missing(column):
+                row[column.name] = ABSENT
                 if self._random.random() < 0.5:
-                    members[column.name] = None
-                row[column.name] = None
+                    members[column.name] = row[column.name] = None
             else:
-                members[column.name], row[column.name] = self.member(column)
+                members[column.name], row[column.name] = self.member(column, column.inner_lists + 1 if column.repeats else 0)
         return members, row
 
-    def member(self, column):
+    def member(self, column, lists=0):
+        if lists > 0:
+            is_null = [self._random.random() < 0.1 for _ in range(self._random.randrange(column.most + 1))]
+            taken = [(None, None) if one else self.member(column, lists - 1) for one in is_null]
+            return [member for member, _ in taken], [value for _, value in taken]
         if column.kind == "message":
-            return self.object(column.columns)
+            return self.object(column.columns) if column.columns else ({}, True)
         value = self.value(column)
         return value, tagged(column.kind, value)
 
@@ -198,25 +202,32 @@ def messages(seed):
 
 
 def objects(seed):
-    """The columns are those that have values, so the others are left out of the rows."""
+    """The columns are the members that are present, so the others are left out of the rows."""
     draw = Generator(seed)
     columns = draw.columns(seed % 4, ("int64", "double", "bool", "string"), JSON_NAMES)
     taken = [draw.object(columns) for _ in range(min(max(draw.size(seed), 1), 1024))]
     rows = [row for _, row in taken]
-    only_with_values(rows)
+    only_present(rows)
     return [json.dumps(members).encode() for members, _ in taken], rows, None
 
 
-def only_with_values(rows):
-    """Removes columns without values from rows, and columns of these."""
+def objects_in(value):
+    """Returns the objects that a value is or has in lists."""
+    if isinstance(value, list):
+        return [one for item in value for one in objects_in(item)]
+    return [value] if isinstance(value, dict) else []
+
+
+def only_present(rows):
+    """Removes members that are absent in all rows, and in all objects of a column."""
     for name in list(rows[0]) if rows else ():
-        values = [value for row in rows for value in (row[name] if isinstance(row[name], list) else [row[name]])]
-        inner = [value for value in values if isinstance(value, dict)]
-        if inner:
-            only_with_values(inner)
-        if all(value is None or value == {} for value in values):
-            for row in rows:
+        is_column = any(row[name] is not ABSENT for row in rows)
+        only_present([one for row in rows for one in objects_in(row[name])])
+        for row in rows:
+            if not is_column:
                 del row[name]
+            elif row[name] is ABSENT:
+                row[name] = None
 
 
 def examples(seed):

@@ -68,6 +68,8 @@ class Decoded(Case):
         """Compares a value of a column with that of Dataset.decode, which lacks values that are absent."""
         if isinstance(column, bytes) and isinstance(known, dict):
             return  # a message in one of its own type
+        if column is True and known == {}:
+            return  # a message without fields
         if isinstance(column, dict) and isinstance(known, dict):
             # A name that never has a value is no column.
             self.assertLessEqual({name for name, value in known.items() if has_values(value)}, set(column), where)
@@ -121,7 +123,7 @@ class Samples(Decoded):
                 for row in read[:200]:
                     if row["decoded"] is None:
                         continue
-                    if ds[row["ordinal"]] in (b"", b"\x0a\x00"):  # among Examples, one without features
+                    if ds[row["ordinal"]] in (b"", b"\x0a\x00") and path.parts[-2] != "proio":  # among Examples, one without features
                         self.assert_same(row["decoded"], {})
                         continue
                     try:
@@ -342,7 +344,7 @@ class Values(Decoded):
         self.assertIsNone(error)
         self.assertEqual([row["decoded"] for row in found], [
             {"a": 1, "l": ["x"], "o": {"d": 0.5}, "b": None, "n": None},
-            {"a": None, "l": [], "o": {"d": 2.0}, "b": True, "n": None}])
+            {"a": None, "l": None, "o": {"d": 2.0}, "b": True, "n": None}])
 
     def test_later_record_with_another_column(self):
         records = [b'{"a":1}'] * 1024 + [b'{"b":1}', b'{"a":"x"}', b'text']

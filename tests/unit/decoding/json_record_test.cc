@@ -13,10 +13,11 @@ namespace {
 // Returns the value of a record as JSON, or "none".
 std::string json_of(std::string_view record) {
   const auto value = json_of_record(as_bytes(record));
-  if (!value) return "none";
+  if (!value) return value.error().detail;
+  if (!*value) return "none";
   std::string text;
   JsonWriter writer(text);
-  write_json(writer, *value);
+  write_json(writer, **value);
   return text;
 }
 
@@ -25,6 +26,20 @@ TEST(JsonRecord, ObjectsAndListsKeepTheirNumbers) {
             R"({"a":1.10,"b":[true,null,-0,12345678901234567890123,1E+5],"c":{}})");
   EXPECT_EQ(json_of(R"(["\u00e9\n", NaN, Infinity,-Infinity])"),
             "[\"\xC3\xA9\\n\",\"NaN\",\"Infinity\",\"-Infinity\"]");
+}
+
+TEST(JsonRecord, HalvesOfSurrogatePairsCannotBeDecoded) {
+  EXPECT_EQ(json_of(R"(["\ud83d\ude00"])"), "[\"\xF0\x9F\x98\x80\"]");
+  for (const char* const record : {R"({"a":"\ud800"})", R"({"a":["x\udc00y"]})", R"({"\ud800":1})", R"(["\ud800\n"])",
+                                   R"(["\ud800 \ud83d\ude00"])", R"(["\ud800\ud83d\ude00"])"}) {
+    EXPECT_EQ(json_of(record), "a string of the JSON text has half of a surrogate pair, which UTF-8 cannot have");
+    RecordSchema schema;
+    schema.may_be_message = true;
+    const RecordDecoder decoder(schema, nullptr);
+    std::string line = "{\"x\":1";
+    EXPECT_TRUE(decoder.append_members({}, line, {}, as_bytes(std::string_view(record))));
+    EXPECT_TRUE(line.starts_with(R"({"x":1,"error":"a string)")) << line;
+  }
 }
 
 TEST(JsonRecord, LastMemberOfANameCounts) { EXPECT_EQ(json_of(R"({"a":1,"b":2,"a":3})"), R"({"b":2,"a":3})"); }
