@@ -48,16 +48,12 @@ Error not_exact(std::string_view tag) {
   return {.code = Code::kDamage, .detail = fmt::format("a value of {} is not exactly a double", printable(tag))};
 }
 
-// The integers up to this size are doubles.
-constexpr std::int64_t kMostExact = std::int64_t{1} << 53;
-
-std::optional<double> exact(std::uint64_t number) {
-  return number <= std::uint64_t{kMostExact} ? std::optional(static_cast<double>(number)) : std::nullopt;
-}
-
-std::optional<double> exact(std::int64_t number) {
-  const bool is_exact = -kMostExact <= number && number <= kMostExact;
-  return is_exact ? std::optional(static_cast<double>(number)) : std::nullopt;
+// Returns an integer as a double; nullopt if no double is equal to it.
+template <class Integer>
+std::optional<double> exact(Integer integer) {
+  const auto number = static_cast<double>(integer);
+  const bool is_exact = compare_exactly(integer, number) == std::partial_ordering::equivalent;
+  return is_exact ? std::optional(number) : std::nullopt;
 }
 
 // --- tensors
@@ -259,9 +255,9 @@ Error not_json(std::string_view key) {
   return {.code = Code::kDamage, .detail = fmt::format("the value of {} is not JSON", printable(key))};
 }
 
-// Returns the number that a JSON value is, or a word that Python writes for one; nullopt: it is none. Digits beyond a
-// double's precision are rounded, as in any JSON number. Fails with kDamage if it is too large, or no
-// number of JSON.
+// Returns the number that a JSON value is, 1 for true and 0 for false, or a word that Python writes for a number;
+// nullopt: it is none. Digits beyond a double's precision are rounded, as in any JSON number. Fails with kDamage if it
+// is too large, or no number of JSON.
 Result<std::optional<double>> number_of(const JsonValue& value, std::string_view key) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   if (value.type == JsonType::kNumber) {
@@ -276,6 +272,9 @@ Result<std::optional<double>> number_of(const JsonValue& value, std::string_view
     }
     return std::optional(number);
   }
+  const bool is_word = value.type == JsonType::kWord;
+  if (is_word && (value.text == "true" || value.text == "false"))
+    return std::optional(value.text == "true" ? 1.0 : 0.0);
   if (value.text == "NaN") return std::optional(std::nan(""));
   if (value.text == "Infinity") return std::optional(kInfinity);
   if (value.text == "-Infinity") return std::optional(-kInfinity);

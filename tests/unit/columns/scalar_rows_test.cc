@@ -116,13 +116,15 @@ TEST(Scalars, ScalarsOfSwanLab) {
 TEST(Scalars, HistoryOfRuns) {
   const auto item = [](std::string_view key, std::string_view json) { return part(1, part(1, key) + part(16, json)); };
   const auto history = [](const std::string& content) { return scalars_of(ScalarSource::kHistory, part(2, content)); };
-  EXPECT_EQ(history(item("loss", "0.5") + item("_timestamp", "9.5") + item("_runtime", "3") + part(2, number(1, 4)) +
-                    item("image", R"({"_type":"image-file","size":3})") + item("eval", R"({"a":{"b":2},"c":"x"})") +
-                    item("ok", "true") + item("nan", "NaN") + item("list", "[1]") + item("inf", "\"-Infinity\"")),
-            (Rows{"4 9.5 loss 0.5", "4 9.5 eval.a.b 2", "4 9.5 nan nan", "4 9.5 inf -inf"}));
+  EXPECT_EQ(
+      history(item("loss", "0.5") + item("_timestamp", "9.5") + item("_runtime", "3") + part(2, number(1, 4)) +
+              item("image", R"({"_type":"image-file","size":3})") + item("eval", R"({"a":{"b":2},"c":"x"})") +
+              item("ok", "true") + item("no", "false") + item("text", "\"true\"") + item("nan", "NaN") +
+              item("list", "[1]") + item("inf", "\"-Infinity\"")),
+      (Rows{"4 9.5 loss 0.5", "4 9.5 eval.a.b 2", "4 9.5 ok 1", "4 9.5 no 0", "4 9.5 nan nan", "4 9.5 inf -inf"}));
   EXPECT_EQ(history(item("_step", "8") + part(1, part(2, "a") + part(2, "b") + part(16, "1"))), Rows{"8 null a.b 1"});
   EXPECT_EQ(history(item("loss", "1") + part(2, "")), Rows{"0 null loss 1"});
-  EXPECT_EQ(history(item("loss", "9007199254740992")), Rows{"null null loss 9007199254740992"});
+  EXPECT_EQ(history(item("loss", "9007199254740994")), Rows{"null null loss 9007199254740994"});
   for (const char* const json :
        {"9007199254740993", "-9007199254740993", "18446744073709551615", "18446744073709551616"}) {
     EXPECT_EQ(history(item("loss", json)), Rows{"without: a value of loss is not exactly a double"}) << json;
