@@ -80,7 +80,7 @@ class RandomPass {
       bytes += picked.records[i].size();
       if (!is_failed) continue;
       reporter_.add_loss(1);
-      reporter_.report(*failed->second.place.store, failed->second.why);
+      report_failure(window_[i], *failed->second.place.store, failed->second.why);
       if (failed->second.is_last || !target_.skips_damage) return false;
     }
     if (target_.end_group && !target_.end_group()) return false;
@@ -91,6 +91,10 @@ class RandomPass {
     window_.erase(window_.begin(), window_.begin() + static_cast<std::ptrdiff_t>(copied));
     ahead_ = was_full && bytes < kMostText / 4 ? std::min(2 * wanted, kMostAhead) : copied;
     return true;
+  }
+
+  void report_failure(std::uint64_t ordinal, const RecordStore& store, const Error& why) {
+    target_.report ? target_.report(ordinal, store, why) : reporter_.report(store, why);
   }
 
   // Reports why a record cannot be found. Opens its shard again, which reports why that fails.

@@ -32,8 +32,10 @@ struct RandomTarget {
   PickUse use;                                           // on any thread
   std::function<bool(const RandomRecord& record)> take;  // in order; false to stop
   std::function<bool()> end_group{};                     // after records that were read together; false to stop
-  const ConditionPointer& condition;                     // null: all records are selected
-  const UserTypes& types;                                // for the condition
+  // Reports why a record has no bytes; empty: the reporter does.
+  std::function<void(std::uint64_t ordinal, const RecordStore& store, const Error& why)> report{};
+  const ConditionPointer& condition;  // null: all records are selected
+  const UserTypes& types;             // for the condition
   bool skips_damage = false;
 };
 

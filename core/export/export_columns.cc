@@ -1,64 +1,17 @@
 #include "core/export/export_columns.h"
 
 #include <algorithm>
-#include <chrono>
-#include <cstddef>
-#include <cstdint>
-#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "core/columns/selected_columns.h"
-#include "core/dataset/record_stream.h"
+#include "core/dataset/defining_records.h"
 #include "core/decoding/record_decoder.h"
 #include "core/export/table_groups.h"
 
 namespace recordfs {
 namespace {
-
-constexpr std::size_t kFirstRecords = 1024;           // that define the columns
-constexpr std::uint64_t kMostFirstBytes = 64u << 20;  // of them
-
-// Passes the readable records of a set, in order, until `take` fails or returns false. Fails as first_records().
-Result<void> each_block(SetReader& reader, const std::function<Result<bool>(const RecordBlock& block)>& take) {
-  RecordStream stream(reader.set(), {.threads = 1});
-  for (RecordBlock block;;) {
-    const auto next = stream.next(block, std::chrono::hours(1));
-    if (next == RecordStream::Next::kEnd) return {};
-    if (next == RecordStream::Next::kTimeout) continue;
-    for (const StreamProblem& problem : block.problems) {
-      const Code code = problem.error.code;
-      if (!is_permanent(code) && code != Code::kNoContainer) return problem.error;
-    }
-    ASSIGN_OR_RETURN(const bool goes_on, take(block));
-    if (!goes_on) return {};
-  }
-}
-
-// Returns the first readable records of a set, up to the limits. Fails with errors that may pass, because with other
-// records the columns would be others.
-Result<std::vector<std::string>> first_records(SetReader& reader) {
-  std::vector<std::string> records;
-  std::uint64_t bytes = 0;
-  TRY(each_block(reader, [&](const RecordBlock& block) -> Result<bool> {
-    for (const Bytes record : block.records.first(std::min(block.records.size(), kFirstRecords - records.size()))) {
-      records.emplace_back(as_text(record));
-      bytes += record.size();
-    }
-    return records.size() < kFirstRecords && bytes < kMostFirstBytes;
-  }));
-  return records;
-}
-
-// Passes the readable records after the first `skipped` ones to `take`. Fails as that, and as first_records().
-Result<void> each_later(SetReader& reader, std::size_t skipped, const RowSources::TakeRecord& take) {
-  return each_block(reader, [&](const RecordBlock& block) -> Result<bool> {
-    for (const Bytes record : block.records.subspan(std::min(block.records.size(), skipped))) TRY(take(record));
-    skipped -= std::min(block.records.size(), skipped);
-    return true;
-  });
-}
 
 // Returns the type that the user names, or that the first readable shard states; empty if there is none.
 std::string type_of(const RequestContext& context, SetReader& reader, const UserTypes& types) {
@@ -78,33 +31,30 @@ bool has_paths(const ColumnSelection& selection, const MessageField& root) {
   });
 }
 
-}  // namespace
+// Returns whether the rows are the records themselves, unless these have such columns.
+bool wants_records(const ColumnSelection& selection) {
+  return selection.names().size() == 2 && selection.wants("ordinal") && selection.wants("data");
+}
 
-Result<FoundColumns> find_columns(SetReader& reader, bool is_table, const ColumnChoice& choice, const UserTypes& types,
-                                  const Limits& limits) {
+// Returns the columns of the records themselves.
+Result<FoundColumns> columns_of_records(bool is_table, const ColumnSelection& selection) {
+  FoundColumns columns;
+  if (!is_table) return columns;
+  ASSIGN_OR_RETURN(auto table, TableColumns::of(nullptr, selection));
+  columns.table = std::make_shared<const TableColumns>(std::move(table));
+  return columns;
+}
+
+Result<FoundColumns> find_described(SetReader& reader, bool is_table, const ColumnChoice& choice,
+                                    const UserTypes& types, const Limits& limits) {
   FoundColumns columns{.has_columns = true};
-  const auto open = [&reader](const RequestContext& context, std::size_t shard) {
-    return reader.set().open(context, shard);
-  };
-  std::size_t defining = 0;  // records
-  RowSources sources{.shards = reader.set().size(),
-                     .open = open,
-                     .types = types,
+  RowSources sources{.types = types,
                      .limits = limits,
                      .selection = choice.selection,
                      .lists = choice.lists,
                      .allows_nul = !is_table,
-                     .path = [&reader](std::size_t shard) { return reader.set().shard(shard).path; },
-                     .first_records = [&](const RequestContext&) -> Result<std::vector<std::string>> {
-                       auto records = first_records(reader);
-                       defining = records ? records->size() : 0;
-                       return records;
-                     }};
-  if (choice.scans) {
-    sources.later_records = [&](const RequestContext&, const RowSources::TakeRecord& take) {
-      return each_later(reader, defining, take);
-    };
-  }
+                     .path = [&reader](std::size_t shard) { return reader.set().shard(shard).path; }};
+  define_by_records(reader.set(), choice.scans, sources);
   ASSIGN_OR_RETURN(columns.schema, RowSchema::find_scalars({}, sources));
   is_table = is_table || columns.schema != nullptr;
   if (columns.schema == nullptr) {
@@ -129,6 +79,16 @@ Result<FoundColumns> find_columns(SetReader& reader, bool is_table, const Column
     TRY(choice.selection.check({"ordinal", "data"}));
   }
   return columns;
+}
+
+}  // namespace
+
+Result<FoundColumns> find_columns(SetReader& reader, bool is_table, const ColumnChoice& choice, const UserTypes& types,
+                                  const Limits& limits) {
+  auto found = find_described(reader, is_table, choice, types, limits);
+  const bool has_none = !found && found.error().code == Code::kUnsupported;
+  if (has_none && wants_records(choice.selection)) return columns_of_records(is_table, choice.selection);
+  return found;
 }
 
 Result<void> take_record_type(const RecordStore& store, EncoderOptions& encoding) {

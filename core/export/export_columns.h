@@ -32,8 +32,9 @@ struct FoundColumns {
 };
 // Returns the columns of the records of a set: those of its first 1,024 readable ones, or of all. Event files and runs
 // of wandb have those of their scalars, in a table also if none is wanted, and so have records with paths that are
-// selected. Only rows that are no table can have columns without a schema. Fails as RowSchema::find(), but not for
-// records without columns, unless the user names their type, and as SelectedColumns::of(). Prints nothing.
+// selected. Only rows that are no table can have columns without a schema. The records have none if ordinal and data
+// are selected and they lack one of these. Fails as RowSchema::find(), but not for records without columns, unless the
+// user names their type, and as SelectedColumns::of(). Prints nothing.
 Result<FoundColumns> find_columns(SetReader& reader, bool is_table, const ColumnChoice& choice, const UserTypes& types,
                                   const Limits& limits);
 

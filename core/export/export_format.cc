@@ -47,16 +47,19 @@ const std::vector<ExportFormat>& formats() {
        .suffixes = {"ndjson"},
        .text = "JSON Lines: an object for each row",
        .codecs = both(),
+       .has_byte_form = true,
        .open_table = open_table_of_objects},
       {.name = "csv",
        .text = "CSV (RFC 4180), with the names of the columns in the first line",
        .content = Content::kTable,
        .codecs = both(),
+       .has_byte_form = true,
        .open_table = open_comma_table},
       {.name = "tsv",
        .text = "the same with tabs",
        .content = Content::kTable,
        .codecs = both(),
+       .has_byte_form = true,
        .open_table = open_tab_table},
       {.name = "parquet", .text = "Parquet", .content = Content::kTable, .open_table = open_parquet_table},
       {.name = "arrow",
@@ -332,12 +335,14 @@ Result<std::unique_ptr<FileEncoder>> open_file_encoder(const ExportForm& form, c
       how.descriptors = options.descriptors;
     }
     ASSIGN_OR_RETURN(auto opened, writer->open({}, sink, how));
-    return std::unique_ptr<FileEncoder>(std::make_unique<GroupedFile>(record_groups(std::move(opened)), executor));
+    return std::unique_ptr<FileEncoder>(
+        std::make_unique<GroupedFile>(record_groups(std::move(opened)), executor, options.skips_failures));
   }
   ASSIGN_OR_RETURN(auto coded, CodedSink::open(form.codec, sink));
   if (options.columns != nullptr) {
     ASSIGN_OR_RETURN(auto table, format.open_table(coded->sink(), options.columns->root(), options));
-    auto file = std::make_unique<GroupedFile>(table_groups(options.columns, std::move(table)), executor);
+    auto groups = table_groups(options.columns, std::move(table), options.skips_failures);
+    auto file = std::make_unique<GroupedFile>(std::move(groups), executor, options.skips_failures);
     return std::unique_ptr<FileEncoder>(std::make_unique<CodedFile>(std::move(coded), std::move(file)));
   }
   std::unique_ptr<FileEncoder> file =

@@ -41,6 +41,7 @@ struct ExportFormat {
   std::vector<FileCodec> codecs{};   // around the file
   std::string_view record_format{};  // of find_writer(); empty: not a container
   bool has_record_type = false;      // WriterOptions::record_type
+  bool has_byte_form = false;        // EncoderOptions::bytes
   // Begins a table; of kRows, for scalars.
   Result<std::unique_ptr<TableWriter>> (*open_table)(ByteSink& sink, const ArrowField& root,
                                                      const EncoderOptions& options) = nullptr;
@@ -67,6 +68,7 @@ struct EncoderOptions {
   PartsOfRecord parts_of{};
   std::optional<std::string> key{};  // of an archive: a field; nullopt: the ordinal
   bool has_columns = true;           // of the records
+  bool skips_failures = false;       // of records that cannot be encoded; otherwise those after one are not written
   // Of a container, as of WriterOptions. Ignored if the format has no place for them.
   std::string record_type{};
   std::shared_ptr<const std::string> descriptors{};

@@ -78,6 +78,8 @@ Result<void> GroupedFile::append_first() {
   }
   tasks_.pop_front();
   being_encoded_ -= task->bytes;
+  if (has_failed_ && !skips_failures_) return {};
+  has_failed_ = has_failed_ || !task->failures.empty();
   for (RowFailure& failure : task->failures) failures_.push_back(std::move(failure));
   ASSIGN_OR_RETURN(const auto append, std::move(*task->append));
   return append();

@@ -47,9 +47,9 @@ class GroupEncoder {
 // same records give the same bytes with any number of threads. Not thread-safe.
 class GroupedFile final : public FileEncoder {
  public:
-  // `executor` must outlive the object.
-  GroupedFile(std::unique_ptr<GroupEncoder> encoder, Executor& executor)
-      : encoder_(std::move(encoder)), executor_(executor) {}
+  // Unless `skips_failures`, no group after one with a failure is written. `executor` must outlive the object.
+  GroupedFile(std::unique_ptr<GroupEncoder> encoder, Executor& executor, bool skips_failures)
+      : encoder_(std::move(encoder)), executor_(executor), skips_failures_(skips_failures) {}
   // Waits for the threads that encode.
   ~GroupedFile() override;
 
@@ -77,6 +77,8 @@ class GroupedFile final : public FileEncoder {
 
   const std::unique_ptr<GroupEncoder> encoder_;
   Executor& executor_;
+  const bool skips_failures_;
+  bool has_failed_ = false;  // a group that was appended
   RecordGroup gathered_;
   std::size_t usual_size_ = 0;       // bytes of the last group, which the next one may have
   std::uint64_t being_encoded_ = 0;  // bytes of records in tasks_

@@ -24,7 +24,12 @@ RenderedRecord RandomRows::render(const RequestContext& context, const PlacedRec
   auto run = (*shard)->encode(
       context, {.info = place.indexed.chunk, .which = {.begin = index, .end = index + 1}, .first_ordinal = first},
       chunk);
-  if (!run.failures.empty()) return {.failure = std::move(run.failures.front().why), .is_last = run.is_over};
+  if (!run.failures.empty()) {
+    RecordsFailure& failure = run.failures.front();
+    const std::lock_guard lock(mutex_);
+    if (failure.is_unfit) unfit_.insert(place.base + first + index);
+    return {.failure = std::move(failure.why), .is_last = run.is_over};
+  }
   const auto text = std::make_shared<const std::string>(run.rows.bytes);
   const std::lock_guard lock(mutex_);
   if (!may_lack_fields(place.indexed.chunk, chunk)) whole_shards_.insert(place.shard);
@@ -48,6 +53,11 @@ bool RandomRows::read(const RandomOptions& order, Reporter& reporter) {
                                std::uint64_t index) { return render(working, place, chunk, index); },
               .fields_of = [this](const PlacedRecord& place) { return fields_of(place); }},
       .take = [this](const RandomRecord& record) { return take(record.ordinal); },
+      .report =
+          [&](std::uint64_t ordinal, const RecordStore& store, const Error& why) {
+            const std::lock_guard lock(mutex_);
+            return unfit_.erase(ordinal) > 0 ? report_unfit_(store, why) : reporter.report(store, why);
+          },
       .condition = options_.condition,
       .types = options_.types,
       .skips_damage = options_.skips_damage};

@@ -158,9 +158,12 @@ void RecordRows::encode_read(const RequestContext& context, const ChunkRecords& 
       if (!is_selected || !*is_selected) continue;
     }
     const std::size_t before = run.rows.bytes.size();
-    const auto appended = options_.encoder->append(
-        context, {.rows = reader_, .chunk = records.info, .ordinal = first_ordinal + i, .bytes = record},
-        run.rows.bytes);
+    auto appended = options_.refuses_columns ? reader_.check_no_columns(context, records.info, record) : Result<void>();
+    if (appended) {
+      appended = options_.encoder->append(
+          context, {.rows = reader_, .chunk = records.info, .ordinal = first_ordinal + i, .bytes = record},
+          run.rows.bytes);
+    }
     if (appended) {
       run.rows.ends.push_back(run.rows.bytes.size());
       run.rows.ordinals.push_back(first_ordinal + i);

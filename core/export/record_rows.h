@@ -29,7 +29,8 @@ struct RowOptions {
   Limits limits{};
   RowForm form{};
   bool skips_damage = false;
-  bool needs_parts = false;  // of the records
+  bool needs_parts = false;      // of the records
+  bool refuses_columns = false;  // the records are to have none, as RowReader::check_no_columns() finds
   std::shared_ptr<const RowEncoder> encoder{};
   std::shared_ptr<const RowSchema> schema{};  // of a table; null: the records have no columns, or there is no table
   ConditionPointer condition{};               // null: all records are selected
@@ -50,7 +51,9 @@ class RecordRows {
   EncodedRun encode(const RequestContext& context, const ChunkRecords& records, const Chunk& chunk) const;
 
   // Returns whether rows depend on nothing but the bytes of the records.
-  bool takes_batches() const { return options_.condition == nullptr && options_.encoder->depends_on_bytes_alone(); }
+  bool takes_batches() const {
+    return options_.condition == nullptr && !options_.refuses_columns && options_.encoder->depends_on_bytes_alone();
+  }
   // Returns the rows of records that were read together, by their indices in the batch. Copies nothing if the file
   // stores rows, or if a row is its record; the rows then share the batch. Fails as RowEncoder::append(). Throws
   // std::bad_alloc. REQUIRES: takes_batches(), and the sums of the batch are known.

@@ -185,18 +185,21 @@ bool RowReader::is_unexpected_example(const RequestContext& context, Bytes recor
   return type && type->empty() && store_->schema().value && tensorflow::features_of_example(record, limits_);
 }
 
+Result<void> RowReader::check_no_columns(const RequestContext& context, const ChunkInfo& chunk, Bytes record) const {
+  if (!form_.selection.is_all()) return {};
+  const auto typed = decoder_.row(context, chunk, record);
+  if (typed && typed->starts_with('{')) {
+    return Error{.code = Code::kUnsupported,
+                 .position = chunk.begin,
+                 .detail = "has columns, unlike the first records (try: --scan-columns, or --select ordinal,data)"};
+  }
+  const Code why = typed ? Code::kNotFound : typed.error().code;  // which a record without columns has
+  return why == Code::kNotFound || is_permanent(why) ? Result<void>() : typed.error();
+}
+
 Result<void> RowReader::append_data(const RequestContext& context, const ChunkInfo& chunk, std::uint64_t ordinal,
                                     Bytes record, std::string& json) const {
-  if (form_.selection.is_all()) {
-    const auto typed = decoder_.row(context, chunk, record);
-    if (typed && typed->starts_with('{')) {
-      return Error{.code = Code::kDamage,
-                   .position = chunk.begin,
-                   .detail = "has columns, unlike the first records (try: --select ordinal,data)"};
-    }
-    const Code why = typed ? Code::kNotFound : typed.error().code;  // which a record without columns has
-    if (why != Code::kNotFound && !is_permanent(why)) return typed.error();
-  }
+  TRY(check_no_columns(context, chunk, record));
   std::string row = fmt::format(R"({{"ordinal":{},"data":)", ordinal);
   if (form_.bytes == ByteForm::kAuto && form_.mixed != nullptr) form_.mixed->note("data", record);
   append_bytes(row, record, form_.bytes);

@@ -52,8 +52,10 @@ class RowReader {
   // list, with kLimit, and as RecordDecoder::row(). On failure appends nothing.
   Result<void> append(const RequestContext& context, const ChunkInfo& chunk, Bytes record, std::string& json) const;
 
-  // Appends the object {"ordinal":42,"data":"..."}. Fails with kDamage if the record has columns, unless these two are
-  // selected, and with errors that may pass.
+  // Fails with kUnsupported if a record has columns, although the rows are to be "ordinal" and "data", unless these two
+  // are selected, and with errors that may pass.
+  Result<void> check_no_columns(const RequestContext& context, const ChunkInfo& chunk, Bytes record) const;
+  // Appends the object {"ordinal":42,"data":"..."}. Fails as check_no_columns().
   Result<void> append_data(const RequestContext& context, const ChunkInfo& chunk, std::uint64_t ordinal, Bytes record,
                            std::string& json) const;
 

@@ -44,14 +44,14 @@ ArrowColumn data_of(const RecordGroup& group) {
 
 class TableGroups final : public GroupEncoder {
  public:
-  TableGroups(std::shared_ptr<const TableColumns> columns, std::unique_ptr<TableWriter> writer)
-      : columns_(std::move(columns)), writer_(std::move(writer)) {}
+  TableGroups(std::shared_ptr<const TableColumns> columns, std::unique_ptr<TableWriter> writer, bool skips_failures)
+      : columns_(std::move(columns)), writer_(std::move(writer)), skips_failures_(skips_failures) {}
 
   bool is_full(std::size_t records, std::uint64_t bytes) const override {
     return records >= kMostRows || bytes >= kMostBytes || records >= kMostCells / columns_->leaves();
   }
   Result<Append> encode(const RecordGroup& group, std::vector<RowFailure>& failures) override {
-    const auto rows = columns_->rows_of(group, failures);
+    const auto rows = columns_->rows_of(group, skips_failures_, failures);
     const bool has_rows = std::ranges::any_of(rows, [](const ArrowColumn& batch) { return batch.length > 0; });
     if (!has_rows) return Append([] { return Result<void>(); });
     ASSIGN_OR_RETURN(auto encoded, writer_->encode(rows));
@@ -63,6 +63,7 @@ class TableGroups final : public GroupEncoder {
  private:
   const std::shared_ptr<const TableColumns> columns_;
   const std::unique_ptr<TableWriter> writer_;
+  const bool skips_failures_;
 };
 
 }  // namespace
@@ -77,7 +78,8 @@ Result<TableColumns> TableColumns::of(std::shared_ptr<const RowSchema> schema, c
   return columns;
 }
 
-std::vector<ArrowColumn> TableColumns::rows_of(const RecordGroup& group, std::vector<RowFailure>& failures) const {
+std::vector<ArrowColumn> TableColumns::rows_of(const RecordGroup& group, bool skips_failures,
+                                               std::vector<RowFailure>& failures) const {
   std::vector<ArrowColumn> batches;
   if (schema_ == nullptr) {
     batches.push_back(columns_.select(data_of(group)));
@@ -85,7 +87,7 @@ std::vector<ArrowColumn> TableColumns::rows_of(const RecordGroup& group, std::ve
   }
   auto rows = std::make_unique<RowBatch>(*schema_);
   std::size_t segment = 0;
-  for (std::size_t i = 0; i < group.records.size(); ++i) {
+  for (std::size_t i = 0; i < group.records.size() && (skips_failures || failures.empty()); ++i) {
     while (segment + 1 < group.segments.size() && group.segments[segment + 1].first <= i) ++segment;
     const auto& origin = group.segments[segment].origin;
     const Bytes record = group.records.between(i, i + 1);
@@ -112,8 +114,8 @@ std::vector<ArrowColumn> TableColumns::rows_of(const RecordGroup& group, std::ve
 }
 
 std::unique_ptr<GroupEncoder> table_groups(std::shared_ptr<const TableColumns> columns,
-                                           std::unique_ptr<TableWriter> writer) {
-  return std::make_unique<TableGroups>(std::move(columns), std::move(writer));
+                                           std::unique_ptr<TableWriter> writer, bool skips_failures) {
+  return std::make_unique<TableGroups>(std::move(columns), std::move(writer), skips_failures);
 }
 
 }  // namespace recordfs

@@ -23,9 +23,10 @@ class TableColumns {
   // Returns the number of columns in memory, selected or not, with the fields of structs as columns. At least 1.
   std::size_t leaves() const { return leaves_; }
 
-  // Returns the rows of a group, without the records that cannot be decoded, which it adds to `failures`. Throws
-  // std::bad_alloc. Thread-safe.
-  std::vector<ArrowColumn> rows_of(const RecordGroup& group, std::vector<RowFailure>& failures) const;
+  // Returns the rows of a group, without the records that cannot be decoded, which it adds to `failures`; the first one
+  // ends the rows unless `skips_failures`. Throws std::bad_alloc. Thread-safe.
+  std::vector<ArrowColumn> rows_of(const RecordGroup& group, bool skips_failures,
+                                   std::vector<RowFailure>& failures) const;
 
  private:
   std::shared_ptr<const RowSchema> schema_;
@@ -33,8 +34,9 @@ class TableColumns {
   std::size_t leaves_ = 1;
 };
 
-// `writer` must have been opened with the columns' root, and write to a sink that outlives the result.
+// `writer` must have been opened with the columns' root, and write to a sink that outlives the result. The rows are
+// those of TableColumns::rows_of().
 std::unique_ptr<GroupEncoder> table_groups(std::shared_ptr<const TableColumns> columns,
-                                           std::unique_ptr<TableWriter> writer);
+                                           std::unique_ptr<TableWriter> writer, bool skips_failures);
 
 }  // namespace recordfs

@@ -77,9 +77,10 @@ class Export {
     if (reader && prepare(*reader)) {
       is_complete_ = true;
       if (options_.random.is_given()) {
-        is_complete_ = RandomRows(*reader, rows_, [this](const RowBytes& rows) {
-                         return take(rows);
-                       }).read(options_.random, context_);
+        RandomRows rows(
+            *reader, rows_, [this](const RowBytes& taken) { return take(taken); },
+            [this](const RecordStore& store, const Error& why) { report_unfit(&store, {}, why); });
+        is_complete_ = rows.read(options_.random, context_);
       } else {
         each_range(options_.words, context_, [&](const Range& range) { return write(range, *reader); });
       }
@@ -144,7 +145,8 @@ class Export {
                             .mixed = options_.mixed,
                             .members = options_.members,
                             .parts_of = parts_of_record,
-                            .key = options_.key};
+                            .key = options_.key,
+                            .skips_failures = options_.skips_damage};
     if (encoding.members.empty()) encoding.members.push_back({.name = "bin"});
     if (!find_columns(reader, encoding) || !find_record_type(reader, encoding)) return false;
     ExportFiles::Options files{
@@ -208,6 +210,7 @@ class Export {
                                 reader.name(), printable(found->undescribed)));
     }
     encoding.has_columns = found->has_columns;
+    rows_.refuses_columns = found->table != nullptr && found->schema == nullptr;
     encoding.columns = std::move(found->table);
     (encoding.columns != nullptr ? rows_.schema : rows_.form.schema) = std::move(found->schema);
     return true;

@@ -43,6 +43,11 @@ void check(const ExportOptions& options) {
   }
   if (options.columns.scans && !has_columns)
     throw CLI::ValidationError("--scan-columns", "is for formats with columns");
+  if (options.columns.lists && !has_columns) throw CLI::ValidationError("--lists", "is for formats with columns");
+  const bool has_byte_option = options.mixed == nullptr;
+  if (has_byte_option && !options.form()->format->has_byte_form) {
+    throw CLI::ValidationError("--bytes", "is for texts: jsonl, csv, tsv");
+  }
   if (!options.members.empty() && content != ExportFormat::Content::kMembers) {
     throw CLI::ValidationError("--member", "is for archives: tar");
   }

@@ -196,7 +196,7 @@ class ExportSets(commands.Case):
                 ("json", "example", [], r"example: byte 0: record 2: a tensorflow\.Example, unlike other records"),
                 ("json", "example", ["--select", "a"], "record 2: a tensorflow.Example, unlike other records"),
                 ("example", "json", [], "json: byte 0: record 2: not a tensorflow.Example"),
-                ("text", "example", [], r"example: byte 0: record 1024: has columns, unlike the first records \(try: --select ordinal,data\)"),
+                ("text", "example", [], r"example: byte 0: record 1024: has columns, unlike the first records \(try: --scan-columns, or --select ordinal,data\)"),
                 ("text", "json", [], "json: byte 0: record 1024: has columns, unlike the first records")):
             done = self.recordfs("export", self.folder / one, self.folder / other, *words, "-o", self.target / "a.jsonl")
             self.assertEqual(done.status, commands.PARTLY_DONE)

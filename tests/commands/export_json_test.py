@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+"""recordfs export: rows of records that are JSON, and of records of which only some have columns."""
+import csv
+import io
+import json
+
+import commands
+from tfrecords import example, tfrecord
+
+TABLES = ("a.csv", "a.tsv", "a.parquet", "a.arrow", "a.jsonl")
+
+
+class ExportJson(commands.Case):
+    def setUp(self):
+        super().setUp()
+        self.target = self.folder / "target"
+        self.target.mkdir()
+
+    def file(self, *records):
+        path = self.folder / "records.tfrecord"
+        path.write_bytes(tfrecord([record if isinstance(record, bytes) else json.dumps(record).encode() for record in records]))
+        return path
+
+    def exported(self, name, *words):
+        self.assertEqual(self.good("export", "-f", *words, "-o", self.target / name), b"")
+        return (self.target / name).read_bytes()
+
+    def table(self, *words):
+        return list(csv.reader(io.StringIO(self.exported("a.csv", *words).decode(), newline="")))
+
+    def assert_unfit(self, message, *words, names=TABLES):
+        for name in names:
+            done = self.recordfs("export", *words, "-o", self.target / name)
+            self.assertEqual(done.status, commands.PARTLY_DONE, name)
+            self.assertRegex(done.err, rf"\A[^\n]*{message}[^\n]*\n[^\n]*not written[^\n]*\n\Z")
+        self.assertEqual(list(self.target.iterdir()), [])
+
+    def test_null_differs_from_an_empty_list(self):
+        path = self.file({"id": 0, "l": [1], "p": {"q": [2]}}, {"id": 1, "l": None}, {"id": 2}, {"id": 3, "l": [], "p": {"q": []}})
+        self.assertEqual(self.table("--select", "id,l,p.q", path),
+                         [["id", "l", "p.q"], ["0", "[1]", "[2]"], ["1", "", ""], ["2", "", ""], ["3", "[]", "[]"]])
+        self.assertEqual(self.exported("a.jsonl", "--select", "id,p.q", path).splitlines(),
+                         [b'{"id":0,"p.q":[2]}', b'{"id":1}', b'{"id":2}', b'{"id":3,"p.q":[]}'])
+
+    def test_lists_may_be_in_lists(self):
+        boxes = [[[1, 2], [3]], [], None, [[], None, [4, None]]]
+        path = self.file(*({"boxes": one} for one in boxes))
+        cells = [cell for cell, in self.table(path)[1:]]
+        self.assertEqual([json.loads(cell or "null") for cell in cells], boxes)
+        for name in TABLES:
+            self.exported(name, path)
+        deepest = "[" * 8 + "1" + "]" * 8
+        self.assertEqual(self.table(self.file(b'{"a":%s}' % deepest.encode())), [["a"], [deepest]])
+        self.assert_ends(commands.PARTLY_DONE, r"column a has more than 8 lists in each other \(try: JSON Lines", "export",
+                         self.file(b'{"a":[%s]}' % deepest.encode()), "-o", self.target / "b.csv")
+
+    def test_objects_without_members_are_true(self):
+        path = self.file({"e": {}, "n": 1}, {"e": None, "n": 2}, {"n": 3})
+        self.assertEqual(self.table(path), [["e", "n"], ["true", "1"], ["", "2"], ["", "3"]])
+        for name in TABLES:
+            self.exported(name, path)
+
+    def test_columns_after_the_first_records_are_no_data(self):
+        for first, last, name in ((b"text", b'{"i":1}', "i"), (b"", example({"i": [1]}), "i"), (b"{}", b'{"i":1}', "i")):
+            path = self.file(*[first] * 1100, last)
+            if first == b"{}":
+                self.assert_ends(commands.PARTLY_DONE, r"no values in the first 1,024 records \(try: --scan-columns\)", "export", path,
+                                 "-o", self.target / "a.csv")
+            else:
+                self.assert_unfit(r"record 1100: has columns, unlike the first records \(try: --scan-columns, or --select ordinal,data\)", path)
+            if first == b"text":
+                self.assert_unfit("record 0: not a JSON object", path, "--scan-columns", names=["a.csv"])
+                self.assertEqual(self.table("--scan-columns", path, "1100"), [[name], ["1"]])
+            else:
+                self.assertEqual(self.table("--scan-columns", path)[-1], ["1"], first)
+            (self.target / "a.csv").unlink(missing_ok=True)
+
+    def test_ordinal_and_data_are_the_records(self):
+        path = self.file({"a": 1}, b"text", {"a": 2})
+        self.assertEqual(self.table("--select", "ordinal,data", path), [["ordinal", "data"], ["0", '{"a": 1}'], ["1", "text"], ["2", '{"a": 2}']])
+        self.assertEqual(self.exported("a.jsonl", "--select", "data,ordinal", path).splitlines()[1], b'{"data":"text","ordinal":1}')
+        self.assertEqual(self.table("--select", "ordinal,data", self.file({"data": 5, "ordinal": 7})), [["ordinal", "data"], ["7", "5"]])
+        self.assert_ends(commands.PARTLY_DONE, "no column ordinal", "export", self.file({"data": 5}), "--select", "ordinal", "-o", self.target / "b.csv")
+
+    def test_half_of_a_surrogate_pair_is_no_text(self):
+        path = self.file({"a": "x"}, b'{"a":"\\ud800"}')
+        self.assert_unfit("record 1: a string of the JSON text has half of a surrogate pair", path)
+        self.assertEqual([sorted(json.loads(line)) for line in self.good("cat", "--json", path).splitlines()][1].count("decoded"), 0)
+        self.assertIn(b'"error":"a string of the JSON text', self.good("cat", "--json", path))
+
+    def test_number_out_of_range_names_its_record(self):
+        self.assert_unfit("record 1: the number 18446744073709551616 is out of range", self.file({"a": 1}, {"a": 2**64}), names=TABLES[:-1])
+        self.assertEqual(self.table(self.file({"a": 2**63}, {"a": -1}, {"a": 1.5})), [["a"], ["9223372036854775808"], ["-1"], ["1.5"]])
+
+    def test_record_that_does_not_fit_has_one_status_in_any_order(self):
+        path = self.file({"a": 1}, b"text", {"a": 2})
+        for words in ((), ("--shuffle", "1"), ("--sample", "3")):
+            self.assert_unfit("record 1: no(t a JSON object| columns)", path, *words)
+            done = self.recordfs("export", "-f", "--skip-damage", *words, path, "-o", self.target / "b.jsonl")
+            self.assertEqual((done.status, len((self.target / "b.jsonl").read_bytes().splitlines())), (commands.PARTLY_DONE, 2), done.err)
+            (self.target / "b.jsonl").unlink()
+
+    def test_options_without_effect_are_wrong(self):
+        path = self.file({"a": 1})
+        for option, name in ((("--bytes", "hex"), "a.parquet"), (("--bytes", "auto"), "a.tfrecord"), (("--bytes", "hex"), "a.tar"),
+                             (("--lists",), "a.tfrecord")):
+            self.assert_ends(commands.WRONG_USE, f"{option[0]}: is for", "export", *option, path, "-o", self.target / name)
+
+
+if __name__ == "__main__":
+    commands.main()
