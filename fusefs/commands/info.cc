@@ -162,8 +162,9 @@ Result<JsonObject> info_of(const std::string& path, const RecordStore& store, co
   return info;
 }
 
-// Returns the number of records if the file ends with the first chunk that has any.
+// Returns the number of records if the file is empty, or ends with the first chunk that has any.
 std::optional<std::uint64_t> records_of_only_chunk(const RecordStore& store) {
+  if (store.source().size() == 0) return 0;
   if (!store.traits().is_in_file_order) return std::nullopt;
   const auto first = wait_for([&] { return store.index().first_with_records(RequestContext()); });
   const bool is_only = first && *first && (*first)->end == store.source().size();

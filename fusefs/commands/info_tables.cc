@@ -134,7 +134,6 @@ std::string table_of_set(const std::string& name, const JsonObject& info) {
                              counted(number_in(format, "records"), "record"), in_units(number_in(format, "size"))));
   }
   table += row("size", in_units(number_in(info, "size")));
-  table += row("records", text_in(info, "records"));
   table += row("damaged regions", text_in(info, "damaged_regions") + std::string(kHeadersOnly));
   constexpr std::string_view kRow = "{:>12} {:>11} {:>14}  {:<13} {}{}\n";
   table += "\n" + fmt::format(kRow, "first", "records", "bytes", "format", "shard", "");
@@ -150,7 +149,7 @@ std::string table_of_set(const std::string& name, const JsonObject& info) {
                       text_in(shard, "format"), shown, number_in(shard, "damaged_regions") > 0 ? " (damaged)" : "");
     }
   }
-  return table;
+  return table + "\n" + row("records", text_in(info, "records"));
 }
 
 }  // namespace recordfs
