@@ -352,10 +352,10 @@ py::tuple tuple_of(const ArrowColumn& column) {
 void define_column_reader(py::module_& module, const MakeColumnReader& make) {
   py::class_<ColumnReader>(module, "ColumnReader")
       .def(py::init([make](std::shared_ptr<OpenedSet> set, std::uint64_t begin, std::optional<std::uint64_t> end,
-                           const std::string& on_damage, const py::function& first_records,
-                           const std::optional<std::string>& condition, std::vector<std::string> names, bool lists) {
-        auto rows = make(set, {.begin = begin, .end = end.value_or(UINT64_MAX)}, first_records, condition,
-                         {.names = std::move(names), .lists = lists});
+                           const std::string& on_damage, const std::optional<std::string>& condition,
+                           std::vector<std::string> names, bool lists, bool scans) {
+        auto rows = make(set, {.begin = begin, .end = end.value_or(UINT64_MAX)}, condition,
+                         {.names = std::move(names), .lists = lists, .scans = scans});
         return std::make_unique<ColumnReader>(
             std::make_unique<ArrowRecords>(std::move(set), std::move(rows.options), on_damage != "raise",
                                            std::move(rows.schema), std::move(rows.selects)),

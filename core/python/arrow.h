@@ -27,6 +27,7 @@ pybind11::capsule arrow_stream(std::shared_ptr<OpenedSet> set, RecordStream::Opt
 struct WantedColumns {
   std::vector<std::string> names{};  // none: all
   bool lists = false;                // each feature of an Example is a list
+  bool scans = false;                // all records decide which columns there are, and not only the first
 };
 
 // The records that a ColumnReader reads, the schema of their rows, and the columns that it returns.
@@ -37,10 +38,10 @@ struct ColumnRows {
   SelectScalar selects{};
 };
 
-// Finds them for some records, of which `first_records` returns the first ones. Throws Python's exceptions.
-using MakeColumnReader = std::function<ColumnRows(
-    const std::shared_ptr<OpenedSet>& set, OrdinalInterval ordinals, const pybind11::function& first_records,
-    const std::optional<std::string>& condition, const WantedColumns& wanted)>;
+// Finds them for some records. Throws Python's exceptions.
+using MakeColumnReader =
+    std::function<ColumnRows(const std::shared_ptr<OpenedSet>& set, OrdinalInterval ordinals,
+                             const std::optional<std::string>& condition, const WantedColumns& wanted)>;
 
 // Return a type as (name, format, children), and values as (length, null_count, buffers, children). A missing buffer is
 // None.

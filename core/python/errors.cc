@@ -25,7 +25,9 @@ py::str shown_text(std::string_view text) {
 
 std::string with_arguments(std::string reason) {
   static constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kArguments = {
-      {{" (try: --lists)", " (try: lists=True)"}, {" (try: --scan-columns)", ""}, {" (try: --select)", ""}}};
+      {{" (try: --lists)", " (try: lists=True)"},
+       {" (try: --scan-columns)", " (try: scan_columns=True)"},
+       {" (try: --select)", ""}}};
   for (const auto& [option, argument] : kArguments) {
     const auto at = reason.find(option);
     if (at != std::string::npos) reason.replace(at, option.size(), argument);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/base/location.h"
+#include "core/base/similar_names.h"
 #include "core/dataset/permutation.h"
 #include "core/dataset/sampler.h"
 #include "core/dataset/source_spec.h"
@@ -84,6 +85,7 @@ void define_module(py::module_& module) {
   module.def("named_shards", &named_shards, py::arg("words"), py::arg("joins"), py::arg("manifest"));
   // Paths of other storages are the same in any current directory.
   module.def("is_local", [](const std::string& path) { return Location(path).is_local(); });
+  module.def("nearest_names", &nearest_names);
   module.def("sample", &sample, py::arg("size"), py::arg("count"), py::arg("seed"));
   py::class_<Permutation>(module, "Permutation")
       .def(py::init<std::uint64_t, std::uint64_t>(), py::arg("size"), py::arg("seed"))

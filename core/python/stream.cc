@@ -14,6 +14,7 @@
 
 #include "core/columns/batch_builder.h"
 #include "core/columns/row_batch.h"
+#include "core/dataset/defining_records.h"
 #include "core/dataset/opened_set.h"
 #include "core/dataset/record_stream.h"
 #include "core/python/arrow.h"
@@ -251,20 +252,13 @@ class Stream {
   std::shared_ptr<RecordStream> stream_;  // destroyed before the set
 };
 
-RowSources row_sources(const OpenedSet& set, const py::function& first_records, bool lists,
-                       ColumnSelection selection = {}) {
-  const auto open = [&](const RequestContext& context, std::size_t shard) { return set.set().open(context, shard); };
-  const auto first = [&](const RequestContext&) -> Result<std::vector<std::string>> {
-    const GilAcquire acquire;
-    return in_python([&] { return first_records().cast<std::vector<std::string>>(); });
-  };
-  return {.shards = set.plan().list.shards.size(),
-          .open = open,
-          .types = set.plan().options.types,
-          .limits = set.plan().limits,
-          .selection = std::move(selection),
-          .lists = lists,
-          .first_records = first};
+RowSources row_sources(const OpenedSet& set, const WantedColumns& wanted, ColumnSelection selection = {}) {
+  RowSources sources{.types = set.plan().options.types,
+                     .limits = set.plan().limits,
+                     .selection = std::move(selection),
+                     .lists = wanted.lists};
+  define_by_records(set.set(), wanted.scans, sources);
+  return sources;
 }
 
 // As RowSchema::find(), but fails with kUnsupported instead of kNotFound, which is an IndexError.
@@ -276,17 +270,15 @@ Result<std::shared_ptr<const RowSchema>> find_schema(const RequestContext& conte
   return why;
 }
 
-// Returns what the records are decoded to. `first_records` is a function that returns a list of bytes.
-std::shared_ptr<const RowSchema> row_schema(const OpenedSet& set, const py::function& first_records, bool lists) {
-  return value_or_raise(run_long([&](const RequestContext& context) {
-                          return find_schema(context, row_sources(set, first_records, lists));
-                        }),
-                        set.plan().list.shards.front().path);
+// Returns what the records are decoded to.
+std::shared_ptr<const RowSchema> row_schema(const OpenedSet& set, const WantedColumns& wanted) {
+  return value_or_raise(
+      run_long([&](const RequestContext& context) { return find_schema(context, row_sources(set, wanted)); }),
+      set.plan().list.shards.front().path);
 }
 
 // Finds what the rows of a table are: their scalars, or selected columns of the records.
-void find_columns(const OpenedSet& set, const py::function& first_records, const WantedColumns& wanted,
-                  ColumnRows& rows) {
+void find_columns(const OpenedSet& set, const WantedColumns& wanted, ColumnRows& rows) {
   ColumnSelection selection;
   if (!wanted.names.empty()) {
     auto made = ColumnSelection::of(wanted.names);
@@ -294,7 +286,7 @@ void find_columns(const OpenedSet& set, const py::function& first_records, const
     selection = std::move(*made);
   }
   const auto find = [&](const RequestContext& context) -> Result<std::shared_ptr<const RowSchema>> {
-    const RowSources sources = row_sources(set, first_records, wanted.lists, selection);
+    const RowSources sources = row_sources(set, wanted, selection);
     ASSIGN_OR_RETURN(auto scalars, RowSchema::find_scalars(context, sources));
     return scalars != nullptr ? scalars : find_schema(context, sources);
   };
@@ -306,15 +298,17 @@ void find_columns(const OpenedSet& set, const py::function& first_records, const
 // Single records as rows. Thread-safe.
 class RowReader {
  public:
-  RowReader(std::shared_ptr<OpenedSet> set, const py::function& first_records, bool lists) : set_(std::move(set)) {
+  RowReader(std::shared_ptr<OpenedSet> set, std::vector<std::string> names, bool lists, bool scans)
+      : set_(std::move(set)) {
     ColumnRows rows;
-    find_columns(*set_, first_records, {.lists = lists}, rows);
+    find_columns(*set_, {.names = std::move(names), .lists = lists, .scans = scans}, rows);
     schema_ = std::move(rows.schema);
+    columns_ = std::move(rows.columns);
   }
 
   // Returns whether a record is a row. Scalars are several rows of a record, or none.
   bool has_rows() const { return !schema_->has_scalars(); }
-  py::tuple field() const { return tuple_of(arrow_field_of(schema_->root())); }
+  py::tuple field() const { return tuple_of(columns_.root()); }
 
   // Returns the columns of one row, as ColumnReader does. REQUIRES: has_rows().
   py::tuple row(std::uint64_t ordinal) {
@@ -323,7 +317,7 @@ class RowReader {
       ASSIGN_OR_RETURN(const auto decoder, decoder_of(context, found.place));
       RowBatch rows(*schema_);
       auto appended = rows.append(*decoder, found.record.bytes);
-      if (appended) return rows.finish();
+      if (appended) return columns_.select(rows.finish());
       Error why = appended.error();
       why.position = found.place.indexed.chunk.begin;
       return why;
@@ -343,26 +337,26 @@ class RowReader {
 
   const std::shared_ptr<OpenedSet> set_;
   std::shared_ptr<const RowSchema> schema_;
+  SelectedColumns columns_;
   BoundedLru<std::size_t, Decoder> decoders_{kRecentShards};
 };
 
-// Returns a capsule with a stream of Arrow. The records are decoded if `first_records` is not None.
+// Returns a capsule with a stream of Arrow.
 py::capsule make_arrow_stream(std::shared_ptr<OpenedSet> set, std::uint64_t begin, std::optional<std::uint64_t> end,
-                              const std::string& on_damage, const std::optional<py::function>& first_records,
-                              const std::optional<std::string>& condition, bool lists) {
+                              const std::string& on_damage, bool decodes, const std::optional<std::string>& condition,
+                              bool lists, bool scans) {
   RecordStream::Options options;
   options.ordinals = {.begin = begin, .end = end.value_or(UINT64_MAX)};
   const auto parsed_condition = condition ? parsed(*condition) : nullptr;
   if (parsed_condition) options.selects = selector(*set, parsed_condition);
   options.threads = set->threads();
-  auto schema = first_records ? row_schema(*set, *first_records, lists) : nullptr;
+  auto schema = decodes ? row_schema(*set, {.lists = lists, .scans = scans}) : nullptr;
   if (schema != nullptr) options.fields_of = wanted_fields(*set, schema, parsed_condition);
   return arrow_stream(std::move(set), std::move(options), on_damage != "raise", std::move(schema));
 }
 
 ColumnRows column_rows(const std::shared_ptr<OpenedSet>& set, OrdinalInterval ordinals,
-                       const py::function& first_records, const std::optional<std::string>& condition,
-                       const WantedColumns& wanted) {
+                       const std::optional<std::string>& condition, const WantedColumns& wanted) {
   ColumnRows rows;
   rows.options.ordinals = ordinals;
   rows.options.threads = set->threads();
@@ -371,7 +365,7 @@ ColumnRows column_rows(const std::shared_ptr<OpenedSet>& set, OrdinalInterval or
     rows.options.selects = selector(*set, selected);
     rows.selects = [selected](std::string_view run, const ScalarRow& scalar) { return selected->matches(run, scalar); };
   }
-  find_columns(*set, first_records, wanted, rows);
+  find_columns(*set, wanted, rows);
   rows.options.fields_of = wanted_fields(*set, rows.schema, selected);
   return rows;
 }
@@ -407,7 +401,7 @@ void define_stream(py::module_& module) {
   module.def("arrow_stream", &make_arrow_stream);
   define_column_reader(module, &column_rows);
   py::class_<RowReader>(module, "RowReader")
-      .def(py::init<std::shared_ptr<OpenedSet>, const py::function&, bool>())
+      .def(py::init<std::shared_ptr<OpenedSet>, std::vector<std::string>, bool, bool>())
       .def("has_rows", &RowReader::has_rows)
       .def("field", &RowReader::field)
       .def("row", &RowReader::row);

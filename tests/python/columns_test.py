@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Columns of a data set: their names and types, rows of some of them, and NumPy arrays."""
 import json
+import os
+import pickle
 import unittest
 
 import cases
@@ -62,8 +64,41 @@ class Columns(cases.Case):
         skipping = recordfs.open(path, on_damage="skip")
         self.assertEqual(list(skipping.select("a")), [{"a": 1}, {"a": 3}])
         self.assertIn("feature a", skipping.damage[0].reason)
-        with self.assertRaises(recordfs.DamageError):
+        with self.assertRaises(recordfs.UnsupportedError):
             list(recordfs.open(path).select("a"))
+        texts = recordfs.open(self.write("b.tfrecord", [b'{"a": 1}', b"[1]", b"text"]))
+        self.assertEqual(texts.select("a").columns, texts.columns)
+        for read in (lambda: list(texts.select("a")), lambda: texts.row(1), lambda: texts[2:].to_numpy()):
+            with self.assertRaisesRegex(recordfs.UnsupportedError, "not a JSON object"):
+                read()
+
+    def test_all_records_decide_with_scan_columns(self):
+        records = [example({"a": [1]})] * 1100 + [example({"a": [2, 3], "late": [b"x"]})]
+        ds = recordfs.open(self.write("a.tfrecord", records))
+        with self.assertRaisesRegex(recordfs.UnsupportedError, r"late does not occur in the first 1,024 records \(try: scan_columns=True\)"):
+            ds[1100:].row(0, lists=True)
+        last = {"a": [2, 3], "late": b"x"}
+        self.assertEqual([column.name for column in ds.select(scan_columns=True).columns], ["a", "late"])
+        self.assertEqual((ds.row(-1, scan_columns=True), ds.row(0, scan_columns=True)), (last, {"a": [1], "late": None}))
+        self.assertEqual(list(ds.select("late", scan_columns=True))[1099:], [{"late": None}, {"late": b"x"}])
+        self.assertEqual(rows(ds[1100:].arrow(scan_columns=True))[0][0]["decoded"], last)
+        if numpy is not None:
+            self.assertEqual(ds.to_numpy(["late"], scan_columns=True)["late"].tolist(), [None] * 1100 + [b"x"])
+
+    def test_views_in_any_order_have_rows(self):
+        ds = recordfs.open(self.write("a.tfrecord", [b'{"k": %d, "o": {"x": [[%d], []]}}' % (i % 2, i) for i in range(100)]))
+        self.assertEqual(list(ds.where("k = 1")[:2].select("o.x")), [{"o.x": [[1], []]}, {"o.x": [[3], []]}])
+        self.assertEqual(list(ds[::-50].select("o.x", "k")), [{"o.x": [[99], []], "k": 1}, {"o.x": [[49], []], "k": 1}])
+        shuffled = ds.shuffled(3)
+        self.assertEqual(list(shuffled.select()), [shuffled.row(i) for i in range(100)])
+        with self.assertRaisesRegex(ValueError, "no column y"):
+            shuffled.select("y")
+        mixed = self.write("b.tfrecord", [b'{"a": 1}', b"text", b'{"a": 3}'])
+        self.assertEqual(list(recordfs.open(mixed, on_damage="skip")[::-1].select("a")), [{"a": 3}, {"a": 1}])
+        with self.assertRaises(recordfs.UnsupportedError):
+            list(recordfs.open(mixed)[::-1].select("a"))
+        with self.assertRaisesRegex(ValueError, "scalars are read in order"):
+            self.open(EVENTS)[::-1].select("tag")
 
     def test_paths_lead_into_messages(self):
         descriptors = self.folder / "types"
@@ -97,7 +132,7 @@ class Columns(cases.Case):
         self.assertEqual(example({name: shuffled.row(0, lists=True)[name] for name in names}), shuffled[0])
         self.assertEqual(ds[7:9].row(-1), ds.row(8))
         objects = recordfs.open(self.write("b.tfrecord", [b'{"a": 1, "c": {"d": null}}', b'{"b": [1.5], "c": {"d": 2}}']))
-        self.assertEqual([objects.row(i) for i in range(2)], [{"a": 1, "c": {"d": None}, "b": []}, {"a": None, "c": {"d": 2}, "b": [1.5]}])
+        self.assertEqual([objects.row(i) for i in range(2)], [{"a": 1, "c": {"d": None}, "b": None}, {"a": None, "c": {"d": 2}, "b": [1.5]}])
         mixed = recordfs.open(self.write("c.tfrecord", [b'{"a": 1}', b'{"a": "text"}']))
         self.assertEqual([mixed.row(i) for i in range(2)], [{"a": 1}, {"a": "text"}])
         events = self.open(EVENTS)
@@ -215,6 +250,22 @@ class Columns(cases.Case):
         (logs / "x.tfevents").write_bytes((cases.corpus() / EVENTS).read_bytes())
         self.assertEqual({row["run"] for row in recordfs.open(logs.parent).select("run")}, {"train"})
         self.assertEqual(len(list(recordfs.open(logs.parent).where("run = 'train' and step < 3").select())), 3)
+
+    def test_run_of_a_file_is_that_of_the_command(self):
+        logs = self.folder / "logs" / "train"
+        logs.mkdir(parents=True)
+        (logs / "x.tfevents").write_bytes((cases.corpus() / EVENTS).read_bytes())
+        before = os.getcwd()
+        self.addCleanup(os.chdir, before)
+        os.chdir(self.folder)
+        for path in ("logs/train/x.tfevents", "./logs/train/x.tfevents", "logs/../logs/train/x.tfevents", "logs", str(logs / "x.tfevents")):
+            status, known = cases.run("export", path, "--select", "run", "--to", "jsonl", "-o", "-")
+            ds = recordfs.open(path)
+            self.assertEqual([row for row in ds.select("run")], [json.loads(line) for line in known.splitlines()], path)
+            run = json.loads(known.splitlines()[0])["run"]
+            os.chdir("/")
+            self.assertEqual([{row["run"] for row in one.where(f"run = '{run}'").select()} for one in (ds, pickle.loads(pickle.dumps(ds)))], [{run}] * 2)
+            os.chdir(self.folder)
 
     def test_damage_raises_or_is_left_out(self):
         records = [example({"a": [i, i]}) for i in range(10)]

@@ -167,6 +167,16 @@ class Places(Case):
         others.joinpath("000011.sst").rename(self.database / "000011.sst")
         self.assertEqual(dict(recordfs.open(self.database, db_path=tables).keys.items()), self.intact)
 
+    def test_database_has_no_records(self):
+        ds = recordfs.open(self.database)
+        for read in (lambda: list(ds), lambda: len(ds), lambda: ds[0], lambda: ds[[0]], lambda: ds.row(0), lambda: ds.columns, lambda: ds.decode(0),
+                     lambda: ds.json(0), lambda: ds.at(0), lambda: list(ds.grep("x")), lambda: ds.where("key = 'x'"), lambda: ds.shuffled(),
+                     lambda: list(ds.batches(2)), lambda: ds.arrow().__arrow_c_stream__(), lambda: ds.column_statistics(), lambda: ds.splits(),
+                     lambda: ds.__arrow_c_stream__(), lambda: ds.sample(1), lambda: list(ds[1:3]), lambda: list(reversed(ds))):
+            with self.assertRaisesRegex(recordfs.UnsupportedError, r"a database, which has keys and no records \(try: its keys"):
+                read()
+        self.assertLess(0, sum(len(shard) for shard in ds.shards if shard.path.endswith(".log")) + len(ds.keys))
+
     def test_wal_dir_and_db_path_need_a_database(self):
         log = self.database / "000010.log"
         for options in ({"wal_dir": self.folder}, {"db_path": [self.folder]}):

@@ -104,7 +104,7 @@ def open(path: str | os.PathLike | Iterable[str | os.PathLike] = "", *more: str 
     if bool(words) == bool(os.fspath(manifest)):
         raise ValueError("either paths or a manifest must be given")
     shards, surplus = _recordfs.named_shards(words, join, os.fsencode(manifest))
-    shards = [(_absolute(name), *more) for name, *more in shards]  # the current directory may change
+    shards = [_located(*shard) for shard in shards]
     descriptors = _absolute(descriptors)
     options = {"index": os.fsencode(index), "cache_size": whole_number("cache_size", cache_size),
                "threads": whole_number("threads", threads, most=_MOST_THREADS), "max_chunk": whole_number("max_chunk", max_chunk),
@@ -127,6 +127,17 @@ def _absolute(path: str | bytes | os.PathLike) -> str:
     """Returns a path that means the same in any current directory; a URL does."""
     name = os.fsdecode(path)
     return os.path.abspath(name) if name and _recordfs.is_local(os.fsencode(name)) else name
+
+
+def _located(name: str, is_missing: bool, bytes_in_set: int) -> tuple[str, bool, int]:
+    """Returns a shard with an absolute path, whose end remains the path that names the run of its scalars."""
+    if not _recordfs.is_local(os.fsencode(name)):
+        return name, is_missing, bytes_in_set
+    path = os.path.abspath(name)  # the current directory may change
+    in_set = os.fsencode(name)[-bytes_in_set:]
+    if not os.fsencode(path).endswith(in_set):
+        path = os.path.join(os.getcwd(), name)
+    return path, is_missing, len(in_set)
 
 
 def _paths_of(paths: str | os.PathLike | Sequence[str | os.PathLike]) -> list[str | os.PathLike]:

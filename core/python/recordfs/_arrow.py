@@ -10,10 +10,10 @@ if TYPE_CHECKING:
 class Arrow:
     """Records for pyarrow, polars and DuckDB. See `Dataset.arrow`."""
 
-    def __init__(self, dataset: Dataset, decode: bool, lists: bool) -> None:
+    def __init__(self, dataset: Dataset, decode: bool, lists: bool, scan_columns: bool) -> None:
         self._dataset = dataset
         self._decode = decode
-        self._lists = lists
+        self._columns = (lists, scan_columns)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        return self._dataset._arrow_stream(self._dataset._first_records if self._decode else None, self._lists)
+        return self._dataset._arrow_stream(self._decode, *self._columns)

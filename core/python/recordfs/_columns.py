@@ -1,20 +1,19 @@
 """The columns of records: their names and types, rows of them, and NumPy arrays."""
 from __future__ import annotations
 
-import difflib
 import json
+import warnings
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Union
 
 from . import _recordfs
 from ._arguments import text
 from ._decoded import are_features, flat
-from ._errors import UnsupportedError
+from ._errors import DamageError, DamageWarning, LimitError, UnsupportedError
 from ._where import checked_columns, joined
 
 _TYPES = {"i": "int32", "I": "uint32", "l": "int64", "L": "uint64", "f": "float32", "g": "float64", "b": "bool", "U": "str",
           "Z": "bytes", "+s": "dict"}
-_MOST_SHOWN = 10  # names in a message
 
 
 class Column(NamedTuple):
@@ -43,8 +42,9 @@ class Columned:
 
         They are those of `recordfs export`: the fields of protobuf messages, the features of a tensorflow.Example, the
         members of JSON objects and of what a format reads, and run, step, wall_time, tag and value for the scalars in
-        event files of TensorBoard and in runs of wandb and SwanLab. The run of a file that was opened by itself is the
-        absolute path of its directory. Raises UnsupportedError if records have no columns.
+        event files of TensorBoard and in runs of wandb and SwanLab. Where no type says which there are, the first 1024
+        records of the set do; ``ds.select(scan_columns=True).columns`` are those of all records. Raises UnsupportedError if
+        records have no columns.
 
         Examples
         --------
@@ -53,7 +53,7 @@ class Columned:
         """
         return [Column.of(field) for field in self._column_reader().field()[2]]
 
-    def select(self, *names: str | Sequence[str], lists: bool = False) -> Selection:
+    def select(self, *names: str | Sequence[str], lists: bool = False, scan_columns: bool = False) -> Selection:
         """Returns these columns of the records, in this order; without names, all. Others are not decoded.
 
         The names may also be a list.
@@ -62,12 +62,12 @@ class Columned:
         or b is one: of the values of all elements, with None for an element without one.
 
         A feature of a tensorflow.Example is a list if one of the first 1024 records of the set needs one, or with `lists`.
-        Raises ValueError if there is no such column, or if one is named twice.
+        With `scan_columns`, all records decide which columns there are and not only these, so they are read twice. Raises ValueError if there is no such column, or if one is named twice.
         """
         given = [one for name in names for one in ([name] if isinstance(name, str) else name)]
-        return Selection(self, [text("name", name) for name in given], lists)
+        return Selection(self, [text("name", name) for name in given], (bool(lists), bool(scan_columns)))
 
-    def row(self, index: int, lists: bool = False) -> dict[str, Any]:
+    def row(self, index: int, lists: bool = False, scan_columns: bool = False) -> dict[str, Any]:
         """Returns the columns of a record as {name: value}: the row that `select` yields for it.
 
         Parameters
@@ -77,6 +77,8 @@ class Columned:
         lists : bool
             Each feature of a tensorflow.Example is a list; otherwise only those of which one of the first 1024 records of
             the set has several values, or none.
+        scan_columns : bool
+            All records decide which columns there are, and not only the first 1024. The first call reads them.
 
         Returns
         -------
@@ -97,28 +99,28 @@ class Columned:
         {'image/encoded': b'...', 'label': 3}
         """
         ordinal = self._ordinal(index)
-        reader, fields = self._row_reader(lists)
+        reader, fields = self._row_reader((bool(lists), bool(scan_columns)))
         if reader is None:
             return flat(self.decode(index))
         _, _, _, children = reader.row(ordinal)
         return {field[0]: _python_values(field, values)[0] for field, values in zip(fields, children)}
 
-    def _row_reader(self, lists: bool) -> tuple[_recordfs.RowReader | None, list[tuple]]:
+    def _row_reader(self, how: tuple[bool, bool]) -> tuple[_recordfs.RowReader | None, list[tuple]]:
         """Returns what reads the rows, None if records are no rows; and the types of their columns."""
         native, readers = self._opened.checked(), self._opened.row_readers
-        known = readers.get(lists)
+        known = readers.get(how)
         if known is None or known[0] is not native:  # a forked process has another one
             try:
-                reader = _recordfs.RowReader(native, self._first_records, lists)
+                reader = _recordfs.RowReader(native, [], *how)
                 fields = reader.field()[2]
                 columns = {name: {child[0] for child in children} if form == "+s" else {""} for name, form, children in fields}
                 has_rows = reader.has_rows() and not are_features(columns)
             except UnsupportedError:
                 has_rows = False
-            known = readers[lists] = (native, reader, fields) if has_rows else (native, None, [])
+            known = readers[how] = (native, reader, fields) if has_rows else (native, None, [])
         return known[1:]
 
-    def to_numpy(self, columns: Sequence[str] | None = None, lists: bool = False) -> dict[str, Any]:
+    def to_numpy(self, columns: Sequence[str] | None = None, lists: bool = False, scan_columns: bool = False) -> dict[str, Any]:
         """Returns {name: array} of these columns, or of all; each array has a row for each record of this view.
 
         Parameters
@@ -127,6 +129,8 @@ class Columned:
             Names as for `select`.
         lists : bool
             Each feature of a tensorflow.Example is a list.
+        scan_columns : bool
+            All records decide which columns there are, as for `select`.
 
         Returns
         -------
@@ -150,7 +154,7 @@ class Columned:
         """
         if isinstance(columns, str):
             raise TypeError("columns: a list of names, not a text")
-        return self.select(*columns or (), lists=lists).to_numpy()
+        return self.select(*columns or (), lists=lists, scan_columns=scan_columns).to_numpy()
 
     def column_statistics(self, columns: Sequence[str] | None = None, where: str | None = None) -> list[dict[str, Any]]:
         """Returns statistics of the columns of this view. Reads all its records, on all cores.
@@ -183,6 +187,7 @@ class Columned:
         """
         if isinstance(columns, str):
             raise TypeError("columns: a list of names, not a text")
+        self._opened.check_records()
         self._check_streamed()
         condition = self._condition if where is None else joined(self._condition, text("where", where))
         counted = _recordfs.CountedColumns(self._opened.checked(), *self._ends(), self._on_damage, condition)
@@ -190,32 +195,65 @@ class Columned:
         by_name = {one["name"]: one for one in found}
         for name in columns or ():
             if name not in by_name:
-                raise ValueError(f"no column {name} (the columns are {_nearest(name, list(by_name))})")
+                raise ValueError(f"no column {name} (the columns are {_recordfs.nearest_names(name, list(by_name))})")
         return found if columns is None else [by_name[name] for name in columns]
 
-    def _column_reader(self, names: Sequence[str] = (), lists: bool = False) -> _recordfs.ColumnReader:
-        self._check_streamed()
-        return _recordfs.ColumnReader(self._opened.checked(), *self._ends(), self._on_damage, self._first_records,
-                                      self._condition, list(names), lists)
+    def _column_reader(self, names: Sequence[str] = (), how: tuple[bool, bool] = (False, False)) -> _ColumnReader:
+        """Returns what reads the rows of this view. `how`: whether features are lists, and whether all records decide."""
+        self._opened.check_records()
+        if not self._is_streamed():
+            return PickedRows(self, list(names), how)
+        return _recordfs.ColumnReader(self._opened.checked(), *self._ends(), self._on_damage, self._condition, list(names), *how)
+
+
+class PickedRows:
+    """Reads the rows of a view that is not a range of consecutive records, one after another."""
+
+    def __init__(self, dataset: Columned, names: list[str], how: tuple[bool, bool]) -> None:
+        self._rows = _recordfs.RowReader(dataset._opened.checked(), names, *how)
+        if not self._rows.has_rows():
+            raise ValueError("the rows of scalars are read in order (try: a range of records, or `where` alone)")
+        dataset._check_lost()
+        self._ordinals = iter(dataset._counted_rows())
+        self._on_damage = dataset._on_damage
+
+    def field(self) -> tuple[str, str, list[Any]]:
+        return self._rows.field()
+
+    def next(self) -> tuple[int, int, list[memoryview | None], list[Any]] | None:
+        for ordinal in self._ordinals:
+            try:
+                return self._rows.row(ordinal)
+            except (DamageError, UnsupportedError, LimitError) as failed:
+                if self._on_damage == "raise":
+                    raise
+                if self._on_damage == "report":
+                    warnings.warn(str(failed), DamageWarning, stacklevel=4)
+        return None
+
+
+_ColumnReader = Union[_recordfs.ColumnReader, PickedRows]
 
 
 class Selection:
     """Some columns of a data set. Iterating over it yields a dict for each row."""
 
-    def __init__(self, dataset: Columned, names: list[str], lists: bool) -> None:
+    def __init__(self, dataset: Columned, names: list[str], how: tuple[bool, bool]) -> None:
         self._dataset = dataset
-        self._lists = lists
+        self._how = how
         if len(set(names)) < len(names):
             raise ValueError("a column is named twice")
         try:  # others may be such that they cannot be described
-            reader = dataset._column_reader(names, lists)
+            reader = dataset._column_reader(names, how)
         except UnsupportedError:
             if not names:
                 raise
-            reader = dataset._column_reader(lists=lists)  # to say which there are
+            reader = dataset._column_reader(how=how)  # to say which there are
             _check_names(names, [Column.of(field) for field in reader.field()[2]])
             raise
         self.columns = [Column.of(field) for field in reader.field()[2]]
+        # Finding the columns may have taken long. A forked process has another data set.
+        self._unused: tuple[_recordfs.Set, _ColumnReader] | None = (dataset._opened.checked(), reader)
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         names = [column.name for column in self.columns]
@@ -237,7 +275,11 @@ class Selection:
 
     def _batches(self, convert) -> Iterator[list[Any]]:
         """Yields the values of each column, for consecutive rows."""
-        reader = self._dataset._column_reader([column.name for column in self.columns], self._lists)
+        unused, self._unused = self._unused, None
+        if unused is not None and unused[0] is self._dataset._opened.checked():
+            reader = unused[1]
+        else:
+            reader = self._dataset._column_reader([column.name for column in self.columns], self._how)
         fields = reader.field()[2]
         while (rows := reader.next()) is not None:
             length, nulls, buffers, children = rows
@@ -250,12 +292,7 @@ def _check_names(names: list[str], columns: Sequence[Column]) -> None:
     """Raises ValueError for a name of which there is no column, and no path to one."""
     for name in names:
         if not _leads(name, columns):
-            raise ValueError(f"no column {name} (the columns are {_nearest(name, [column.name for column in columns])})")
-
-
-def _nearest(name: str, names: list[str]) -> str:
-    nearest = sorted(names, key=lambda known: -difflib.SequenceMatcher(None, name, known).ratio())
-    return ", ".join(nearest[:_MOST_SHOWN]) + (", ..." if len(nearest) > _MOST_SHOWN else "")
+            raise ValueError(f"no column {name} (the columns are {_recordfs.nearest_names(name, [column.name for column in columns])})")
 
 
 def _leads(path: str, columns: Sequence[Column]) -> bool:

@@ -7,7 +7,7 @@ import operator
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Union, overload
 
 from . import _recordfs
@@ -27,8 +27,6 @@ from ._where import checked_field, joined, selected
 
 Record = Union[bytes, memoryview]
 
-_MOST_FIRST = 1024  # records that define the features of all
-_MOST_FIRST_BYTES = 64 << 20
 _MOST_WARNINGS = 1024  # of one view
 
 
@@ -127,6 +125,7 @@ class Dataset(Splittable, Columned, Sequence):
 
     def _ordinal(self, index: int) -> int:
         """Returns the ordinal in the whole data set. Raises IndexError."""
+        self._opened.check_records()
         rows = self._counted_rows() if index < 0 else self._rows
         try:
             return rows[index]
@@ -150,6 +149,7 @@ class Dataset(Splittable, Columned, Sequence):
 
     def _stream(self, **options: Any) -> _recordfs.Stream:
         """Returns a stream of the records, which must be consecutive."""
+        self._opened.check_records()
         self._check_streamed()
         options = {"on_damage": self._on_damage, "copies": self._copy, "condition": self._condition, **options}
         if "split" not in options:
@@ -187,6 +187,7 @@ class Dataset(Splittable, Columned, Sequence):
         offset, index = operator.index(offset), operator.index(index)
         if not 0 <= offset <= LARGEST or not 0 <= index <= LARGEST:
             raise IndexError(f"no record {index} in a chunk at byte {offset}")
+        self._opened.check_records()
         return self._opened.native.record_at(self._shard_number(shard), offset, index, self._copy)
 
     def batches(self, n: int) -> Iterator[tuple[memoryview, memoryview]]:
@@ -322,9 +323,9 @@ class Dataset(Splittable, Columned, Sequence):
         Columns: ordinal (in the whole data set), shard, offset and index (int64; the address of `at`), data
         (large_binary). There is no other schema. See also `arrow`.
         """
-        return self._arrow_stream(None)
+        return self._arrow_stream(False)
 
-    def arrow(self, decode: bool = True, lists: bool = False) -> Arrow:
+    def arrow(self, decode: bool = True, lists: bool = False, scan_columns: bool = False) -> Arrow:
         """Returns an object with Arrow's PyCapsule protocol. With `decode`, the column ``decoded`` is in place of data.
 
         It is a struct with a column for each field of the records, which must have a known type:
@@ -336,31 +337,25 @@ class Dataset(Splittable, Columned, Sequence):
           type remains bytes. A group is a struct, and an extension is a column with a name such as "[package.name]".
           Unknown fields are left out.
         - tensorflow.Example: large_binary, float32 or int64 for each feature of the first 1024 records of the set (less
-          if they have more than 64 MiB), or a large_list of them if one of these records has several values or an empty
+          if they have more than 64 MiB; with `scan_columns` of all records), or a large_list of them if one of these records has several values or an empty
           list, or with `lists`. An absent feature is null, also if it is a list. A record with another feature, another type
           of values, or several values of a feature that is no list, cannot be decoded.
         - Records without a type that are JSON objects, or that their format reads (Avro, logs, tables): the members
           with values in these first records. Numbers are int64, uint64 or double, text is large_utf8, bytes are
           large_binary, and objects and lists nest. A column must have values of one type.
 
+        A message without fields and a JSON object that is always {} are bool: true where they are present, otherwise null.
+
         A record that cannot be decoded ends the stream with an error, or with ``on_damage="skip"`` or ``"report"`` is null.
         Making the stream raises UnsupportedError if the type is unknown.
         """
-        return Arrow(self, decode, lists)
+        return Arrow(self, decode, lists, scan_columns)
 
-    def _arrow_stream(self, first_records: Callable[[], list[bytes]] | None, lists: bool = False) -> object:
+    def _arrow_stream(self, decodes: bool, lists: bool = False, scans: bool = False) -> object:
+        self._opened.check_records()
         self._check_streamed()
-        return _recordfs.arrow_stream(self._opened.checked(), *self._ends(), self._on_damage, first_records, self._condition, lists)
-
-    def _first_records(self) -> list[bytes]:
-        records: list[bytes] = []
-        left = _MOST_FIRST_BYTES
-        for record in Dataset(self._opened, on_damage="skip"):  # of all parts, which have the same columns
-            left -= len(record)
-            records.append(record)
-            if left <= 0 or len(records) == _MOST_FIRST:
-                break
-        return records
+        return _recordfs.arrow_stream(self._opened.checked(), *self._ends(), self._on_damage, decodes, self._condition, lists,
+                                      scans)
 
     # --- decoded records
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from . import _recordfs
+from ._errors import UnsupportedError
 
 
 class DatabasePlace(NamedTuple):
@@ -37,7 +38,8 @@ class Opened:
         self.options = options
         self.database = database
         self.is_counted = False
-        self.row_readers: dict[bool, tuple[_recordfs.Set, _recordfs.RowReader | None, list[tuple]]] = {}  # by their lists
+        # By whether features are lists, and whether all records decide which columns there are.
+        self.row_readers: dict[tuple[bool, bool], tuple[_recordfs.Set, _recordfs.RowReader | None, list[tuple]]] = {}
         _all_opened.add(self)
 
     def checked(self) -> _recordfs.Set:
@@ -45,6 +47,12 @@ class Opened:
         if isinstance(self.native, _Closed):
             raise ValueError(_Closed.MESSAGE)
         return self.native
+
+    def check_records(self) -> None:
+        """Raises UnsupportedError for the directory of a database, whose files have older values and deleted keys too."""
+        if self.database.directory:
+            raise UnsupportedError(self.database.directory, 0, "a database, which has keys and no records (try: its keys, or its "
+                                   "shards for the records of each file)")
 
     def close(self) -> None:
         self.native = _Closed()
@@ -59,6 +67,7 @@ class Opened:
 
     def count(self) -> int:
         """Returns the number of records. The first call may scan."""
+        self.check_records()
         records = self.native.count()
         self.is_counted = True
         return records

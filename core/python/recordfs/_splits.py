@@ -109,6 +109,7 @@ class Splittable:
             itertools.chain.from_iterable(self._stream(split=one)) for one in ranges)
 
     def _check_whole(self) -> None:
+        self._opened.check_records()
         if self._is_view:
             raise ValueError("splits are of a whole data set, and this is a view (try: slices of the view)")
 
