@@ -81,14 +81,14 @@ Result<void> write_file(const std::string& directory, std::string_view name, std
 }
 
 // Reads the keys of a new database or table, as of any. Returns their number and hash. Fails with kInterrupted if
-// the listener ends it.
-Result<std::pair<std::uint64_t, std::uint64_t>> keys_of(const database::Database& found, RecoveryListener& listener) {
+// the reporter ends it.
+Result<std::pair<std::uint64_t, std::uint64_t>> keys_of(const database::Database& found, Reporter& reporter) {
   const auto keys = found.keys(found.families().front().id, {});
   KeyDigest digest;
   for (;;) {
     ASSIGN_OR_RETURN(const auto has_key, keys->next({}));
     if (!has_key) return std::pair(digest.keys(), digest.value());
-    if (!listener.goes_on()) return interrupted();
+    if (!reporter.goes_on()) return interrupted();
     ASSIGN_OR_RETURN(const auto value, keys->value({}));
     digest.add(keys->key(), value.bytes);
   }
@@ -127,8 +127,9 @@ bool is_only_newest_log_torn(const database::Database& database, const std::vect
 // Writes the keys of a database to files of a directory.
 class DatabaseRecovery {
  public:
-  DatabaseRecovery(const DamagedDatabase& source, const std::string& directory, RecoveryListener& listener)
-      : source_(source), directory_(directory), listener_(listener) {}
+  DatabaseRecovery(const DamagedDatabase& source, const std::string& directory, RecoveryListener& listener,
+                   Reporter& reporter)
+      : source_(source), directory_(directory), listener_(listener), reporter_(reporter) {}
 
   Result<RecoveredKeys> run() {
     ASSIGN_OR_RETURN(const auto families, database::writable_families(source_.database));
@@ -211,7 +212,7 @@ class DatabaseRecovery {
       }
       if (!*has_key) return {};
       listener_.count(keys->version());
-      if (!listener_.goes_on()) return interrupted();
+      if (!reporter_.goes_on()) return interrupted();
       TRY(add(family, *keys, writer, digest));
     }
   }
@@ -262,12 +263,12 @@ class DatabaseRecovery {
       if (directory == directories.end()) continue;  // a problem, or removed by the database meanwhile
       const std::string path = (std::filesystem::path(*directory) / file.name).string();
       ASSIGN_OR_RETURN(const auto source, open_source({}, path));
-      const auto finding = compare_checksum(*source, file.checksum, [this] { return listener_.goes_on(); });
-      if (!listener_.goes_on()) return interrupted();
+      const auto finding = compare_checksum(*source, file.checksum, [this] { return reporter_.goes_on(); });
+      if (!reporter_.goes_on()) return interrupted();
       if (!finding) continue;
       recovered_.lost.may_be_more = true;
       listener_.list(report_line({.path = path}, "damage", "reason", finding->reason));
-      listener_.report_damage(path, finding->reason);
+      reporter_.fail(Impact::kDamage, fmt::format("{}: {}", path, finding->reason));
     }
     return {};
   }
@@ -280,13 +281,13 @@ class DatabaseRecovery {
     const auto opened = open_file({}, path, source_.options.limits, source_.services, path);
     if (!opened) return;  // it was read, so it is only replaced
     const auto verdict =
-        verify(*opened->store, 1, kManifestMemory, [this](std::uint64_t) { return listener_.goes_on(); });
+        verify(*opened->store, 1, kManifestMemory, [this](std::uint64_t) { return reporter_.goes_on(); });
     for (const Finding& finding : verdict.findings) {
       if (finding.word != "unfinished") continue;
       recovered_.lost.may_be_more = true;
       torn_files_.push_back(manifest);
       listener_.list(report_line({.path = path}, finding.word, "reason", finding.reason));
-      listener_.report_damage(path, to_string(finding));
+      reporter_.fail(Impact::kDamage, fmt::format("{}: {}", path, to_string(finding)));
     }
   }
 
@@ -313,7 +314,7 @@ class DatabaseRecovery {
       ASSIGN_OR_RETURN(const auto found, needs_tables_
                                              ? database::Database::open_files({}, directory_, {written.name}, options)
                                              : database::Database::open({}, directory_, options));
-      ASSIGN_OR_RETURN(const auto digest, keys_of(*found, listener_));
+      ASSIGN_OR_RETURN(const auto digest, keys_of(*found, reporter_));
       const bool is_equal = digest.first == written.keys && digest.second == written.hash;
       if (is_equal && found->families().size() == 1 && found->problems().empty()) continue;
       return Error{.code = Code::kDamage, .detail = "the recovered database does not verify"};
@@ -324,6 +325,7 @@ class DatabaseRecovery {
   const DamagedDatabase& source_;
   const std::string& directory_;
   RecoveryListener& listener_;
+  Reporter& reporter_;
   bool needs_tables_ = false;
   bool has_families_ = false;  // several
   bool is_damage_ = true;      // the reason why keys cannot be read
@@ -336,8 +338,8 @@ class DatabaseRecovery {
 }  // namespace
 
 Result<RecoveredKeys> recover_database(const DamagedDatabase& source, const std::string& directory,
-                                       RecoveryListener& listener) {
-  return DatabaseRecovery(source, directory, listener).run();
+                                       RecoveryListener& listener, Reporter& reporter) {
+  return DatabaseRecovery(source, directory, listener, reporter).run();
 }
 
 }  // namespace recordfs

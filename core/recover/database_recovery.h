@@ -10,6 +10,7 @@
 #include "core/base/limits.h"
 #include "core/base/result.h"
 #include "core/database/database.h"
+#include "core/dataset/reporter.h"
 #include "core/store/record_store.h"
 
 namespace recordfs {
@@ -18,8 +19,6 @@ namespace recordfs {
 class RecoveryListener {
  public:
   virtual ~RecoveryListener() = default;
-  // Called for each key, and for pieces of files; false ends the recovery.
-  virtual bool goes_on() = 0;
   // A loss, as a line of JSON: file, column_family and key if there are any, class, and the reason or the file with the
   // key's value.
   virtual void list(std::string_view line) = 0;
@@ -27,8 +26,6 @@ class RecoveryListener {
   // Why the keys that follow cannot be read, and why the value of a key cannot.
   virtual void report_end(const Error& why) = 0;
   virtual void report_unreadable(const database::KeyIterator& key, const Error& why) = 0;
-  // Damage of a file, after all keys were read.
-  virtual void report_damage(const std::string& path, const std::string& why) = 0;
   virtual void end_of_keys() = 0;
 };
 
@@ -51,9 +48,9 @@ struct DamagedDatabase {
 
 // Writes the keys of a database to the files of a new one in `directory`, whose CURRENT comes last, and reads them
 // again. Of RocksDB, each column family with keys becomes a table, FAMILY.sst. Lists the keys that were lost, those
-// that may be stale, and the damage. Fails if another reason than damage keeps keys from being read, and with
-// kInterrupted if the listener ends it.
+// that may be stale, and the damage, and reports the damage of files. Fails if another reason than damage keeps keys
+// from being read, and with kInterrupted if the reporter ends it.
 Result<RecoveredKeys> recover_database(const DamagedDatabase& source, const std::string& directory,
-                                       RecoveryListener& listener);
+                                       RecoveryListener& listener, Reporter& reporter);
 
 }  // namespace recordfs

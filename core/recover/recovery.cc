@@ -132,6 +132,11 @@ const FileWriter* writer_for(const RecordStore& source) {
   return find_writer(built == formats().end() ? own : built->name);
 }
 
+bool has_other_name(const std::string& path, const FileWriter& writer) {
+  const auto has_name = [&](const Format& format) { return has_name_of(format, path); };
+  return !has_name(format_named(writer.format)) && std::ranges::any_of(formats(), has_name);
+}
+
 LossCount Recovered::losses() const {
   LossCount losses;
   for (const Finding& finding : lost) losses.add(finding.records_lost, finding.least_lost);

@@ -21,6 +21,9 @@ namespace recordfs {
 // its footer.
 const FileWriter* writer_for(const RecordStore& source);
 
+// Returns whether a file that is written has a name of another format, and none of its own.
+bool has_other_name(const std::string& path, const FileWriter& writer);
+
 // The result for a file.
 struct Recovered {
   std::uint64_t records = 0;     // written

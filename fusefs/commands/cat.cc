@@ -14,8 +14,8 @@
 #include "core/dataset/random_order.h"
 #include "core/dataset/source_spec.h"
 #include "core/dataset/splits.h"
+#include "core/export/array_writer.h"
 #include "core/export/record_copier.h"
-#include "fusefs/commands/array_writer.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
 #include "fusefs/commands/database_reader.h"
@@ -25,6 +25,7 @@
 #include "fusefs/commands/range.h"
 #include "fusefs/commands/record_text.h"
 #include "fusefs/commands/record_words.h"
+#include "fusefs/exit_status.h"
 #include "fusefs/messages.h"
 
 namespace recordfs {
@@ -189,11 +190,13 @@ int cat(const CatOptions& options) {
   const auto reader = open_set(options.words, context);
   if (!reader) return context.status();
   Cat copying(options, *reader, context);
-  if (options.array.is_wanted) {
+  if (options.array.is_wanted && !reader->has_one_shard()) {
+    context.fail(kExitWrongUse, fmt::format("{}: several files, each with an array of its own", reader->name()));
+  } else if (options.array.is_wanted) {
     const auto& ranges = options.words.ranges;
     write_array(
         options.array, ranges.empty() ? std::nullopt : std::optional(std::get<OrdinalRange>(ranges.front())), *reader,
-        [&] { copying.copy(Range(OrdinalRange{})); }, context);
+        [&] { copying.copy(Range(OrdinalRange{})); }, context, context.output());
   } else if (options.split) {
     std::visit([&](const auto& split) { copying.copy(split); }, *options.split);
   } else if (options.random.is_given()) {

@@ -17,8 +17,10 @@
 #include "core/base/counted.h"
 #include "core/base/utf8.h"
 #include "core/columns/column_table.h"
+#include "core/dataset/column_totals.h"
 #include "core/dataset/damage_reporter.h"
 #include "core/dataset/ordered_pass.h"
+#include "core/dataset/part_totals.h"
 #include "core/dataset/saved_counts.h"
 #include "core/dataset/source_spec.h"
 #include "core/decoding/json_writer.h"
@@ -26,15 +28,15 @@
 #include "core/store/container_info.h"
 #include "core/store/part_counts.h"
 #include "core/store/wait_ticket.h"
-#include "fusefs/commands/column_totals.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
 #include "fusefs/commands/database_reader.h"
 #include "fusefs/commands/database_table.h"
 #include "fusefs/commands/info_tables.h"
 #include "fusefs/commands/named_sets.h"
-#include "fusefs/commands/part_totals.h"
+#include "fusefs/commands/record_text.h"
 #include "fusefs/commands/record_words.h"
+#include "fusefs/commands/where.h"
 #include "fusefs/exit_status.h"
 #include "fusefs/terminal.h"
 #include "fusefs/tree/database/database_info.h"
@@ -87,10 +89,10 @@ const ColumnStatistics* columns_of(const std::string& path, const std::shared_pt
     const auto reader = open_set({.files = {path}}, context);
     if (reader == nullptr) return nullptr;
     add_records(totals, options, *reader);
-    return totals.finish(path);
+    return finish(totals, path, context);
   }
   DamageReporter damage(path, *store, context);
-  return totals.add({.path = path, .store = store}, damage) ? totals.finish(path) : nullptr;
+  return totals.add({.path = path, .store = store}, damage) ? finish(totals, path, context) : nullptr;
 }
 
 // Returns the lines after a table.
@@ -314,7 +316,7 @@ std::optional<std::string> info_text(const std::string& word, const RecordWords&
   const auto parts = options.tags ? parts_of(*reader, context) : std::nullopt;
   ColumnTotals columns(options.counted, context);
   if (options.columns) add_records(columns, options, *reader);
-  const auto* const counted = options.columns ? columns.finish(word) : nullptr;
+  const auto* const counted = options.columns ? finish(columns, word, context) : nullptr;
   if (!options.json) {
     return table_of_set(word, *known) + (parts ? parts_table(parts_list(*parts)) : "") + columns_text(counted);
   }
@@ -335,7 +337,11 @@ std::optional<std::string> info_text(const std::string& path, const InfoOptions&
     if (options.columns) {
       context.fail(kExitPartlyDone, printable(path) + ": a database has keys, and no columns (try: recordfs keys)");
     }
-    const auto parts = options.tags ? std::optional(parts_list(parts_of(*reader, path, context))) : std::nullopt;
+    const auto parts =
+        options.tags
+            ? std::optional(parts_list(parts_of(
+                  reader->source(), path, [&](const std::string& file) { return context.open(file); }, context)))
+            : std::nullopt;
     if (!options.json) return database_table(path, *reader) + (parts ? parts_table(*parts) : "");
     JsonObject known = database_info(reader->source());
     if (parts) known.set("parts", *parts);

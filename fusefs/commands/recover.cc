@@ -22,7 +22,6 @@
 #include "core/base/location.h"
 #include "core/dataset/missing_shards.h"
 #include "core/dataset/source_spec.h"
-#include "core/formats/registry.h"
 #include "core/output/output_file.h"
 #include "core/output/subdirectories.h"
 #include "core/recover/database_recovery.h"
@@ -136,7 +135,7 @@ std::string failure_text(const std::string& path, const Error& error) {
 }
 
 // Recovers the directory of a database to a new directory.
-class RecoverDatabase {
+class RecoverDatabase final : RecoveryListener {
  public:
   explicit RecoverDatabase(const RecoverOptions& options)
       : options_(options),
@@ -147,14 +146,13 @@ class RecoverDatabase {
 
   int run() {
     if (!directory_) return fail(options_.output, directory_.error());
-    const auto reader = DatabaseReader::open({.files = options_.files}, context_);
-    if (!reader || !begin_report(*reader)) return finish();
-    Listener listener(*reader, context_, report_);
-    const auto recovered = recover_database({.database = reader->source(),
-                                             .path = reader->path(),
-                                             .options = context_.database_options(),
-                                             .services = context_.services()},
-                                            (*directory_)->path(), listener);
+    reader_ = DatabaseReader::open({.files = options_.files}, context_);
+    if (!reader_ || !begin_report()) return finish();
+    const DamagedDatabase source{.database = reader_->source(),
+                                 .path = reader_->path(),
+                                 .options = context_.database_options(),
+                                 .services = context_.services()};
+    const auto recovered = recover_database(source, (*directory_)->path(), *this, context_);
     if (!recovered && recovered.error().code != Code::kInterrupted) fail(options_.output, recovered.error());
     if (!recovered) return finish();
     if (const auto published = (*directory_)->publish(); !published) {
@@ -165,43 +163,29 @@ class RecoverDatabase {
     if (!recovered->lost.is_none() || recovered->stale > 0) context_.note(kExitDamage);
     if (context_.status() == kExitDamage) {
       const std::string stale = recovered->any_may_be_stale ? "any" : std::to_string(recovered->stale);
-      print_message(fmt::format("{}: {} written; {} lost, {} may be stale", reader->path(),
+      print_message(fmt::format("{}: {} written; {} lost, {} may be stale", reader_->path(),
                                 counted(recovered->keys, "key"), to_string(recovered->lost), stale));
     }
     return finish();
   }
 
  private:
-  class Listener final : public RecoveryListener {
-   public:
-    Listener(DatabaseReader& reader, CommandContext& context, LossReport& report)
-        : reader_(reader), context_(context), report_(report) {}
-    bool goes_on() override { return !Interruption::came(); }
-    void list(std::string_view line) override { report_.write(line); }
-    void count(const database::Version& version) override { reader_.count(version); }
-    void report_end(const Error& why) override { reader_.report_end(why); }
-    void report_unreadable(const database::KeyIterator& key, const Error& why) override {
-      reader_.report_unreadable(key, why);
-    }
-    void report_damage(const std::string& path, const std::string& why) override {
-      context_.fail(Impact::kDamage, fmt::format("{}: {}", path, why));
-    }
-    void end_of_keys() override { reader_.finish(); }
-
-   private:
-    DatabaseReader& reader_;
-    CommandContext& context_;
-    LossReport& report_;
-  };
+  void list(std::string_view line) override { report_.write(line); }
+  void count(const database::Version& version) override { reader_->count(version); }
+  void report_end(const Error& why) override { reader_->report_end(why); }
+  void report_unreadable(const database::KeyIterator& key, const Error& why) override {
+    reader_->report_unreadable(key, why);
+  }
+  void end_of_keys() override { reader_->finish(); }
 
   // Returns false after printing why the report cannot be written.
-  bool begin_report(const DatabaseReader& reader) {
+  bool begin_report() {
     if (!report_.is_there()) return true;
     std::error_code failed;
     bool is_taken = report_.is_at(options_.output);
     const database::Options database = context_.database_options();
     std::vector<std::string> directories = database.table_directories;
-    directories.push_back(reader.path());
+    directories.push_back(reader_->path());
     if (!database.wal_directory.empty()) directories.push_back(database.wal_directory);
     for (const std::string& directory : directories) {
       for (const auto& entry : std::filesystem::directory_iterator(directory, failed)) {
@@ -235,6 +219,7 @@ class RecoverDatabase {
   LossReport report_;                                   // opened before the context confines the process
   Result<std::unique_ptr<OutputDirectory>> directory_;  // likewise
   CommandContext context_;
+  std::unique_ptr<DatabaseReader> reader_;
   bool is_published_ = false;
 };
 
@@ -404,7 +389,11 @@ class Recover {
       fail(kExitPartlyDone, fmt::format("{}: recover does not write {} files yet", path, store->traits().format));
       return true;
     }
-    note_other_name(target, *format);
+    if (has_other_name(target, *format)) {
+      print_message(
+          fmt::format("{}: becomes a {} file, although its name is that of another format (try: recordfs export)",
+                      target, format->format));
+    }
     auto directory = open_directory_of(place_->directory.number(), name, &created_);
     if (!directory) return fail_to_write(target, directory.error());
     OutputFile output(std::move(*directory), name.substr(name.rfind('/') + 1),
@@ -425,16 +414,6 @@ class Recover {
     report(path, recovered);
     if (recovered.error) return fail_to_write(target, *recovered.error);
     return true;
-  }
-
-  // Says so if the name of an output is that of another format.
-  static void note_other_name(const std::string& target, const FileWriter& writer) {
-    const auto has_name = [&](const Format& format) { return has_name_of(format, target); };
-    const auto own = std::ranges::find(formats(), writer.format, &Format::name);
-    if (has_name(*own) || std::ranges::none_of(formats(), has_name)) return;
-    print_message(
-        fmt::format("{}: becomes a {} file, although its name is that of another format (try: recordfs export)", target,
-                    writer.format));
   }
 
   bool fail_to_write(const std::string& target, const Error& error) {

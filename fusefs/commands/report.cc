@@ -16,11 +16,11 @@
 #include <CLI/CLI.hpp>
 
 #include "core/base/counted.h"
+#include "core/dataset/column_totals.h"
 #include "core/report/file_report.h"
 #include "core/report/page_elements.h"
 #include "core/report/report_page.h"
 #include "core/report/set_report.h"
-#include "fusefs/commands/column_totals.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
 #include "fusefs/commands/named_sets.h"

@@ -14,6 +14,7 @@
 #include "fusefs/exit_status.h"
 
 namespace recordfs {
+
 void declare_where(CLI::App& app, ConditionPointer& condition) {
   declare_value(
       app, "--where", "CONDITION",
@@ -45,6 +46,21 @@ void report_condition(const RecordCondition* condition, bool is_complete, Comman
         kExitPartlyDone,
         fmt::format("--where: {}: no value of this field has the type of what it is compared with", printable(term)));
   }
+}
+
+void report_too_many(const std::string& name, const ColumnStatistics& columns, CommandContext& context) {
+  if (!columns.has_too_many()) return;
+  context.fail(kExitPartlyDone, fmt::format("{}: the records have more than {} columns, or too long names of columns",
+                                            printable(name), ColumnVisitor::kMostColumns));
+}
+
+const ColumnStatistics* finish(const ColumnTotals& totals, const std::string& name, CommandContext& context) {
+  const ColumnStatistics& columns = totals.columns();
+  report_condition(totals.condition(), true, context);
+  report_undecoded("--columns", totals.undecoded_records(), "so they have no columns", context);
+  report_too_many(name, columns, context);
+  report_several({columns.several().begin(), columns.several().end()}, context);
+  return columns.has_too_many() ? nullptr : &columns;
 }
 
 }  // namespace recordfs

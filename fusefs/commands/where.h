@@ -1,8 +1,10 @@
 // The option --where, and what was doubtful about its condition.
 #pragma once
 
+#include <string>
 #include <string_view>
 
+#include "core/dataset/column_totals.h"
 #include "core/search/record_condition.h"
 #include "core/search/undecoded_records.h"
 #include "fusefs/commands/command_context.h"
@@ -24,5 +26,11 @@ void report_undecoded(std::string_view option, const UndecodedRecords::Summary& 
 // another type, and records that cannot be decoded. `is_complete`: all records of the command were read; otherwise the
 // others may have had the names. `condition` may be null.
 void report_condition(const RecordCondition* condition, bool is_complete, CommandContext& context);
+
+// Prints and notes that there are too many columns, if so. `name`: of the file or set.
+void report_too_many(const std::string& name, const ColumnStatistics& columns, CommandContext& context);
+
+// Prints and notes the doubts about what was counted. Returns null after printing it if there are too many columns.
+const ColumnStatistics* finish(const ColumnTotals& totals, const std::string& name, CommandContext& context);
 
 }  // namespace recordfs

@@ -4,9 +4,10 @@
 #include <functional>
 #include <optional>
 
+#include "core/dataset/reporter.h"
 #include "core/dataset/set_reader.h"
+#include "core/output/text_output.h"
 #include "core/store/selection.h"
-#include "fusefs/commands/command_context.h"
 
 namespace recordfs {
 
@@ -16,8 +17,9 @@ struct ArrayOptions {
 };
 
 // Writes the array of the only shard, or a range of its rows: of the first dimension. `copy_records` writes all
-// records, for a flat array. Prints and notes what fails, among others that there is no array, or no such row.
+// records, for a flat array. Reports what fails, among others that there is no array, or no such row. REQUIRES: the set
+// has one shard.
 void write_array(const ArrayOptions& options, const std::optional<OrdinalRange>& rows, SetReader& reader,
-                 const std::function<void()>& copy_records, CommandContext& context);
+                 const std::function<void()>& copy_records, Reporter& reporter, TextOutput& output);
 
 }  // namespace recordfs

@@ -1,4 +1,4 @@
-#include "fusefs/commands/column_totals.h"
+#include "core/dataset/column_totals.h"
 
 #include <algorithm>
 #include <array>
@@ -10,14 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include <fmt/format.h>
-
-#include "core/base/utf8.h"
 #include "core/columns/row_schema.h"
 #include "core/dataset/recent_shards.h"
 #include "core/decoding/message_schema.h"
-#include "fusefs/commands/progress.h"
-#include "fusefs/exit_status.h"
 
 namespace recordfs {
 namespace {
@@ -95,12 +90,6 @@ class SampleCounter {
 
 }  // namespace
 
-void report_too_many(const std::string& name, const ColumnStatistics& columns, CommandContext& context) {
-  if (!columns.has_too_many()) return;
-  context.fail(kExitPartlyDone, fmt::format("{}: the records have more than {} columns, or too long names of columns",
-                                            printable(name), ColumnVisitor::kMostColumns));
-}
-
 bool ColumnTotals::add(const SetMember& member, DamageReporter& damage) {
   const RecordStore& store = *member.store;
   const RecordDecoder decoder(store.schema(), store.metadata(), options_.types);
@@ -132,11 +121,11 @@ bool ColumnTotals::add(const SetMember& member, DamageReporter& damage) {
     return [this, &store, counted] {
       columns_.add(counted->counter);
       undecoded_.add(counted->undecoded);
-      for (const Error& why : counted->failures) context_.report(store, why);
+      for (const Error& why : counted->failures) reporter_.report(store, why);
       return true;
     };
   };
-  const auto end = damage.read({.store = store}, {.threads = context_.threads()}, count);
+  const auto end = damage.read({.store = store}, {.threads = reporter_.threads()}, count);
   declare_types_of(member.store, options_.types, columns_);
   records_ += end.value_or(0);
   return end.has_value();
@@ -147,7 +136,7 @@ void ColumnTotals::add(SetReader& reader) {
     if (reader.set().failure(shard)) continue;
     const auto member = reader.member(shard, 0);
     if (!member) continue;
-    DamageReporter damage(member->path, *member->store, context_);
+    DamageReporter damage(member->path, *member->store, reporter_);
     add(*member, damage);
   }
 }
@@ -157,20 +146,12 @@ void ColumnTotals::add_sample(SetReader& reader, const RandomOptions& sample) {
   const RandomTarget target{
       .use = {.render = [&counter](const RequestContext& request, const PlacedRecord& place, const Chunk& chunk,
                                    std::uint64_t index) { return counter.count(request, place, chunk, index); }},
-      .take = [](const RandomRecord&) { return !Interruption::came(); },
+      .take = [this](const RandomRecord&) { return reporter_.goes_on(); },
       .condition = condition_,
       .types = options_.types,
       .skips_damage = true};
-  read_in_random_order(sample, target, reader, context_);
+  read_in_random_order(sample, target, reader, reporter_);
   counter.add_to(columns_, undecoded_);
-}
-
-const ColumnStatistics* ColumnTotals::finish(const std::string& name) {
-  report_condition(condition_.get(), true, context_);
-  report_undecoded("--columns", undecoded_, "so they have no columns", context_);
-  report_too_many(name, columns_, context_);
-  report_several({columns_.several().begin(), columns_.several().end()}, context_);
-  return columns_.has_too_many() ? nullptr : &columns_;
 }
 
 }  // namespace recordfs

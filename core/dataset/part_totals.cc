@@ -1,4 +1,4 @@
-#include "fusefs/commands/part_totals.h"
+#include "core/dataset/part_totals.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -16,12 +16,11 @@
 namespace recordfs {
 namespace {
 
-// Adds the parts of a container that has any. Prints and notes what cannot be read.
-void add_parts(const std::string& path, const RecordStore& store, CommandContext& context,
-               std::optional<PartCounts>& sum) {
+// Adds the parts of a container that has any. Reports what cannot be read.
+void add_parts(const std::string& path, const RecordStore& store, Reporter& reporter, std::optional<PartCounts>& sum) {
   if (!has_parts(store)) return;
-  DamageReporter damage(path, store, context);
-  const auto parts = count_parts(store, damage, context);
+  DamageReporter damage(path, store, reporter);
+  const auto parts = count_parts(store, damage, reporter);
   if (!parts) return;
   if (!sum) sum.emplace();
   sum->add(*parts);
@@ -50,7 +49,7 @@ void add_scalars(ScalarSource source, Bytes record, PartCounts& parts, std::vect
 
 bool has_parts(const RecordStore& store) { return PartCounts::has(store.schema()) || scalars_of(store); }
 
-std::optional<PartCounts> count_parts(const RecordStore& store, DamageReporter& damage, CommandContext& context) {
+std::optional<PartCounts> count_parts(const RecordStore& store, DamageReporter& damage, Reporter& reporter) {
   struct OfChunk {
     PartCounts parts;
     std::vector<Error> failures;
@@ -75,33 +74,34 @@ std::optional<PartCounts> count_parts(const RecordStore& store, DamageReporter& 
         counted->failures.push_back(record.error());
       }
     }
-    return [&sum, &store, &context, counted] {
+    return [&sum, &store, &reporter, counted] {
       sum.add(counted->parts);
-      for (const Error& why : counted->failures) context.report(store, why);
+      for (const Error& why : counted->failures) reporter.report(store, why);
       return true;
     };
   };
-  const auto end = damage.read({.store = store}, {.threads = context.threads()}, count);
+  const auto end = damage.read({.store = store}, {.threads = reporter.threads()}, count);
   return end ? std::optional(std::move(sum)) : std::nullopt;
 }
 
-std::optional<PartCounts> parts_of(SetReader& reader, CommandContext& context) {
+std::optional<PartCounts> parts_of(SetReader& reader, Reporter& reporter) {
   std::optional<PartCounts> sum;
   for (std::size_t shard = 0; shard < reader.set().size(); ++shard) {
     if (reader.set().failure(shard)) continue;
-    if (const auto member = reader.member(shard, 0)) add_parts(member->path, *member->store, context, sum);
+    if (const auto member = reader.member(shard, 0)) add_parts(member->path, *member->store, reporter, sum);
   }
   return sum;
 }
 
-PartCounts parts_of(const DatabaseReader& reader, const std::string& directory, CommandContext& context) {
+PartCounts parts_of(const database::Database& database, const std::string& directory, const OpenPath& open,
+                    Reporter& reporter) {
   using database::FileKind;
   std::optional<PartCounts> sum = PartCounts();
-  for (const database::File& file : reader.source().files()) {
+  for (const database::File& file : database.files()) {
     const bool has_writes = file.kind == FileKind::kTable || file.kind == FileKind::kLog;
     if (!has_writes || file.state != database::File::State::kLive) continue;
     const std::string path = fmt::format("{}/{}", directory, file.name);
-    if (const auto store = context.open(path)) add_parts(path, *store, context, sum);
+    if (const auto store = open(path)) add_parts(path, *store, reporter, sum);
   }
   return std::move(*sum);
 }

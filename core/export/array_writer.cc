@@ -1,4 +1,4 @@
-#include "fusefs/commands/array_writer.h"
+#include "core/export/array_writer.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -11,7 +11,6 @@
 #include "core/base/counted.h"
 #include "core/formats/numpy_array.h"
 #include "core/store/wait_ticket.h"
-#include "fusefs/exit_status.h"
 
 namespace recordfs {
 namespace {
@@ -27,13 +26,14 @@ const Value* fact_of(const SetMember& member, std::string_view name) {
 // Writes parts of a container's array.
 class ArrayWriter {
  public:
-  ArrayWriter(const SetMember& member, CommandContext& context) : member_(member), context_(context) {}
+  ArrayWriter(const SetMember& member, Reporter& reporter, TextOutput& output)
+      : member_(member), reporter_(reporter), output_(output) {}
 
-  // Prints why the container offers no array.
+  // Reports why the container offers no array.
   void report_absence() {
     const auto* const why = fact_of<std::string>(member_, "no_array");
     const bool has_flat = why != nullptr && fact_of<std::string>(member_, "dtype") != nullptr;
-    fail(has_flat ? kExitPartlyDone : kExitCannotOpen,
+    fail(has_flat ? Impact::kIncomplete : Impact::kUnopened,
          why == nullptr ? "does not hold a numpy array"
                         : fmt::format("no array: {}{}", *why,
                                       has_flat ? " (--flat writes the elements of all records as one dimension)" : ""));
@@ -44,12 +44,12 @@ class ArrayWriter {
     const auto* const element = fact_of<std::uint64_t>(member_, "itemsize");
     if (type == nullptr || element == nullptr) return report_absence();
     const auto totals = wait_for([&] { return member_.store->index().totals(ScanDetail::kSizes); });
-    if (!totals) return context_.report(*member_.store, totals.error());
+    if (!totals) return reporter_.report(*member_.store, totals.error());
     if (*element == 0 || totals->bytes % *element != 0) {
-      return fail(kExitPartlyDone, fmt::format("{} are no whole number of elements of {}",
-                                               counted(totals->bytes, "byte"), counted(*element, "byte")));
+      return fail(Impact::kIncomplete, fmt::format("{} are no whole number of elements of {}",
+                                                   counted(totals->bytes, "byte"), counted(*element, "byte")));
     }
-    context_.output().write(
+    output_.write(
         npy_header({.dtype = {*type, *element}, .shape = {totals->bytes / *element}, .bytes = totals->bytes}));
     copy_records();
   }
@@ -63,7 +63,7 @@ class ArrayWriter {
     const std::uint64_t count = rows->end - rows->begin;
     const std::uint64_t row = all == 0 ? 0 : array.bytes / all;
     array.shape.front() = count;
-    context_.output().write(npy_header(array));
+    output_.write(npy_header(array));
     if (!array.is_fortran) {
       write(stored.header.size() + rows->begin * row, count * row);
       return;
@@ -80,49 +80,47 @@ class ArrayWriter {
   bool write(std::uint64_t begin, std::uint64_t size) {
     constexpr std::uint64_t kPieceOfArray = 8u << 20;
     const RecordStore& store = *member_.store;
-    for (std::uint64_t done = 0; done < size && context_.output().good();) {
+    for (std::uint64_t done = 0; done < size && output_.good();) {
       const std::uint64_t wanted = std::min(kPieceOfArray, size - done);
       const auto piece = wait_for([&] { return store.streams().read({}, Stream::kArray, begin + done, wanted); });
-      if (!piece) context_.report(store, piece.error());
+      if (!piece) reporter_.report(store, piece.error());
       if (!piece || piece->bytes.empty()) return false;
-      context_.output().write(piece->bytes);
+      output_.write(piece->bytes);
       done += piece->bytes.size();
     }
-    return context_.output().good();
+    return output_.good();
   }
 
  private:
-  // Returns the rows to write; nullopt after printing why there are none.
+  // Returns the rows to write; nullopt after reporting why there are none.
   std::optional<OrdinalInterval> rows_of(const OrdinalRange& range, const NumpyArray& array) {
     if (array.shape.empty()) {
-      fail(kExitPartlyDone, "the array has no dimension, and so no rows");
+      fail(Impact::kIncomplete, "the array has no dimension, and so no rows");
       return std::nullopt;
     }
     const std::uint64_t count = array.shape.front();
     const OrdinalInterval rows = span_of(range, count);
     if (rows.begin > count || (range.is_one && rows.begin == count)) {
-      fail(kExitPartlyDone, fmt::format("no row {} (there are {})", range.begin, count));
+      fail(Impact::kIncomplete, fmt::format("no row {} (there are {})", range.begin, count));
       return std::nullopt;
     }
     return OrdinalInterval{.begin = rows.begin, .end = std::clamp(rows.end, rows.begin, count)};
   }
 
-  void fail(int status, const std::string& why) { context_.fail(status, fmt::format("{}: {}", member_.path, why)); }
+  void fail(Impact impact, const std::string& why) { reporter_.fail(impact, fmt::format("{}: {}", member_.path, why)); }
 
   const SetMember& member_;
-  CommandContext& context_;
+  Reporter& reporter_;
+  TextOutput& output_;
 };
 
 }  // namespace
 
 void write_array(const ArrayOptions& options, const std::optional<OrdinalRange>& rows, SetReader& reader,
-                 const std::function<void()>& copy_records, CommandContext& context) {
-  if (!reader.has_one_shard()) {
-    return context.fail(kExitWrongUse, fmt::format("{}: several files, each with an array of its own", reader.name()));
-  }
+                 const std::function<void()>& copy_records, Reporter& reporter, TextOutput& output) {
   const auto member = reader.member(0, 0);
   if (!member) return;
-  ArrayWriter writer(*member, context);
+  ArrayWriter writer(*member, reporter, output);
   const auto& array = member->store->traits().array;
   if (options.is_flat) {
     writer.write_flat(copy_records);

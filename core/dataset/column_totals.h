@@ -1,19 +1,18 @@
-// The statistics of columns that info --columns prints, and that a report shows.
+// Counts the columns of the records of containers and data sets.
 #pragma once
 
 #include <cstdint>
 #include <memory>
-#include <string>
 
 #include "core/columns/column_statistics.h"
 #include "core/dataset/damage_reporter.h"
 #include "core/dataset/random_order.h"
+#include "core/dataset/reporter.h"
 #include "core/dataset/set_reader.h"
 #include "core/decoding/record_decoder.h"
+#include "core/search/record_condition.h"
 #include "core/search/undecoded_records.h"
 #include "core/store/record_store.h"
-#include "fusefs/commands/command_context.h"
-#include "fusefs/commands/where.h"
 
 namespace recordfs {
 
@@ -22,24 +21,27 @@ struct ColumnOptions : RecordChoice {
   RandomOptions random{};  // without a sample, all records
 };
 
-// Prints and notes that there are too many columns, if so. `name`: of the file or set.
-void report_too_many(const std::string& name, const ColumnStatistics& columns, CommandContext& context);
-
-// Counts the columns of records. Prints and notes damage, and what else cannot be read or decoded. Not thread-safe.
+// Counts the columns of records. Reports damage, and what else cannot be read. Not thread-safe.
 class ColumnTotals {
  public:
   // The arguments must outlive the object.
-  ColumnTotals(const ColumnOptions& options, CommandContext& context)
-      : options_(options), context_(context), condition_(options.condition ? options.condition->renewed() : nullptr) {}
+  ColumnTotals(const ColumnOptions& options, Reporter& reporter)
+      : options_(options),
+        reporter_(reporter),
+        condition_(options.condition ? options.condition->renewed() : nullptr) {}
 
-  // Adds the records of a container, which `damage` reports on. Returns false after printing why it failed.
+  // Adds the records of a container, which `damage` reports on. Returns false after reporting why it failed.
   bool add(const SetMember& member, DamageReporter& damage);
   // Adds the records of all shards that could be counted.
   void add(SetReader& reader);
   // Adds a sample of the records of all shards.
   void add_sample(SetReader& reader, const RandomOptions& sample);
-  // Reports doubts about the condition. Returns null after printing it if there are too many columns.
-  const ColumnStatistics* finish(const std::string& name);
+
+  const ColumnStatistics& columns() const { return columns_; }
+  // Returns the condition with the doubts about it; null: all records are counted.
+  const RecordCondition* condition() const { return condition_.get(); }
+  // Returns what is known of records that cannot be decoded.
+  const UndecodedRecords::Summary& undecoded_records() const { return undecoded_; }
 
   // Returns the number of records of all containers that were added, without samples: those that a condition does not
   // select and those that cannot be read count too.
@@ -49,7 +51,7 @@ class ColumnTotals {
 
  private:
   const ColumnOptions& options_;
-  CommandContext& context_;
+  Reporter& reporter_;
   const ConditionPointer condition_;
   ColumnStatistics columns_;
   UndecodedRecords::Summary undecoded_;
