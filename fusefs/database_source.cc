@@ -18,12 +18,12 @@
 
 #include "core/base/counted.h"
 #include "core/base/descriptor.h"
+#include "core/base/helper_process.h"
 #include "core/base/storage.h"
 #include "core/database/directory.h"
 #include "core/database/options_file.h"
 #include "core/database/wal_directory.h"
 #include "fusefs/confinement/confinement.h"
-#include "fusefs/glue/helper_process.h"
 #include "fusefs/mount_sources.h"
 #include "fusefs/source_access.h"
 #include "fusefs/tree/data_set/data_set_shards.h"

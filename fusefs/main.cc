@@ -17,12 +17,12 @@
 
 #include <fmt/format.h>
 
+#include "core/base/helper_process.h"
 #include "core/base/parse_number.h"
 #include "core/remote/remote_storage.h"
 #include "core/remote/session.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/exit_status.h"
-#include "fusefs/glue/helper_process.h"
 #include "fusefs/glue/signals.h"
 #include "fusefs/help_layout.h"
 #include "fusefs/messages.h"

@@ -12,10 +12,10 @@
 #include <thread>
 #include <utility>
 
+#include "core/base/helper_process.h"
 #include "core/base/result.h"
 #include "core/store/log.h"
 #include "core/store/shared_resources.h"
-#include "fusefs/glue/helper_process.h"
 #include "fusefs/glue/operations.h"
 
 namespace recordfs {

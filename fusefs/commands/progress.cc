@@ -29,7 +29,7 @@ extern "C" void recordfs_remember_signal(int number) {
 constexpr std::chrono::milliseconds kBetween{200};
 
 std::mutex shown_mutex;     // held while the object is used by a thread that does not own it
-Progress* shown = nullptr;  // guarded by shown_mutex
+Progress* shown_now = nullptr;  // guarded by shown_mutex
 
 std::string time_text(double seconds) {
   const auto whole = static_cast<std::uint64_t>(seconds);
@@ -42,21 +42,21 @@ std::string time_text(double seconds) {
 Progress::Progress(std::string_view command, Unit unit)
     : command_(command), unit_(unit), is_shown_(ProgressLine::is_possible()) {
   const std::lock_guard lock(shown_mutex);
-  if (is_shown_) shown = this;
+  if (is_shown_) shown_now = this;
 }
 
 Progress::~Progress() {
   {
     const std::lock_guard lock(shown_mutex);
-    if (shown == this) shown = nullptr;
+    if (shown_now == this) shown_now = nullptr;
   }
   clear();
 }
 
 bool Progress::repaint_shown() {
   const std::lock_guard lock(shown_mutex);
-  if (shown != nullptr) shown->add(0);
-  return shown != nullptr;
+  if (shown_now != nullptr) shown_now->add(0);
+  return shown_now != nullptr;
 }
 
 std::string Progress::amount(std::uint64_t units) const {

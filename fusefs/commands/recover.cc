@@ -19,9 +19,11 @@
 #include <CLI/CLI.hpp>
 
 #include "core/base/counted.h"
+#include "core/base/helper_process.h"
 #include "core/base/location.h"
-#include "core/dataset/missing_shards.h"
 #include "core/dataset/source_spec.h"
+#include "core/output/file_linker.h"
+#include "core/output/output_directory.h"
 #include "core/output/output_file.h"
 #include "core/output/subdirectories.h"
 #include "core/recover/database_recovery.h"
@@ -29,16 +31,13 @@
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
 #include "fusefs/commands/database_reader.h"
-#include "fusefs/commands/file_linker.h"
 #include "fusefs/commands/loss_report.h"
 #include "fusefs/commands/named_sets.h"
 #include "fusefs/commands/output.h"
-#include "fusefs/commands/output_directory.h"
 #include "fusefs/commands/output_place.h"
 #include "fusefs/commands/progress.h"
 #include "fusefs/commands/record_words.h"
 #include "fusefs/exit_status.h"
-#include "fusefs/glue/helper_process.h"
 #include "fusefs/messages.h"
 
 namespace recordfs {

@@ -17,6 +17,7 @@
 
 #include "core/base/counted.h"
 #include "core/dataset/column_totals.h"
+#include "core/output/replace_file.h"
 #include "core/report/file_report.h"
 #include "core/report/page_elements.h"
 #include "core/report/report_page.h"
@@ -26,7 +27,6 @@
 #include "fusefs/commands/named_sets.h"
 #include "fusefs/commands/progress.h"
 #include "fusefs/commands/record_words.h"
-#include "fusefs/commands/replace_file.h"
 #include "fusefs/commands/where.h"
 #include "fusefs/exit_status.h"
 #include "fusefs/messages.h"

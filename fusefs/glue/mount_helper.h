@@ -5,8 +5,8 @@
 #include <string>
 
 #include "core/base/descriptor.h"
+#include "core/base/helper_process.h"
 #include "core/base/result.h"
-#include "fusefs/glue/helper_process.h"
 
 namespace recordfs {
 

@@ -1,4 +1,4 @@
-#include "fusefs/commands/file_linker.h"
+#include "core/output/file_linker.h"
 
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -64,7 +64,7 @@ int link_file(int top, const FileIdentity& identity, const std::string& path, co
   return failed;
 }
 
-void serve(int line, int directory, bool replaces) {
+void serve_links(int line, int directory, bool replaces) {
   std::array<char, kMostOfRequest> request{};
   for (;;) {
     const ssize_t got = ::recv(line, request.data(), request.size(), 0);
@@ -87,7 +87,7 @@ void serve(int line, int directory, bool replaces) {
 
 Result<FileLinker> FileLinker::into(const Descriptor& directory, bool replaces) {
   const int number = directory.number();
-  HelperProcess helper("recordfs-linker", {number}, [&](int line) { serve(line, number, replaces); });
+  HelperProcess helper("recordfs-linker", {number}, [&](int line) { serve_links(line, number, replaces); });
   if (!helper.is_there()) return system_error(EAGAIN);
   return FileLinker(std::move(helper));
 }

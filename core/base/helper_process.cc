@@ -1,4 +1,4 @@
-#include "fusefs/glue/helper_process.h"
+#include "core/base/helper_process.h"
 
 #include <fcntl.h>
 #include <sys/prctl.h>

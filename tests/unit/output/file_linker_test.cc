@@ -1,4 +1,4 @@
-#include "fusefs/commands/file_linker.h"
+#include "core/output/file_linker.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -1,11 +1,10 @@
-#include "fusefs/commands/output_directory.h"
+#include "core/output/output_directory.h"
 
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <filesystem>
 
 #include "core/output/output_file.h"

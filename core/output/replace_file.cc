@@ -1,4 +1,4 @@
-#include "fusefs/commands/replace_file.h"
+#include "core/output/replace_file.h"
 
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -15,7 +15,6 @@
 #include "core/base/bytes.h"
 #include "core/base/descriptor.h"
 #include "core/base/write_all.h"
-#include "fusefs/commands/command_context.h"
 
 namespace recordfs {
 namespace {
