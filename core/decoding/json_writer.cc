@@ -333,7 +333,16 @@ void JsonWriter::encoded(Bytes bytes, ByteForm form) {
 
 void JsonWriter::literal(std::string_view text) {
   if (takes_scalars()) return filter_->take(scalar_of(text));
-  if ((filter_ == nullptr || begin_scalar()) && make_room(text.size())) text_ += text;
+  const bool is_no_value = has_no_quotes(filter_) && text == kNull;  // although the field is there
+  const std::size_t values = is_no_value ? mark().values : 0;
+  if (filter_ != nullptr && !begin_scalar()) return;
+  if (is_no_value) {
+    JsonMark without = mark();
+    without.values = values;
+    take_back(without);
+  } else if (make_room(text.size())) {
+    text_ += text;
+  }
 }
 
 template <class Number>

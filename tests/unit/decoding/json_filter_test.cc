@@ -92,6 +92,13 @@ TEST(JsonFilter, EachElementOfAListIsAValue) {
   EXPECT_EQ(values_at(R"([{"a":1},{"b":2},{"a":[3]}])", "a"), "1|3|");
 }
 
+TEST(JsonFilter, NullIsNoValue) {
+  const FieldPaths fields({"a"});
+  EXPECT_EQ(values_at(R"({"a":[null,1,{"b":null}]})", fields), "1|");
+  EXPECT_EQ(values_at(R"({"a":null})", fields), "");
+  EXPECT_EQ(fields.absent(), std::vector<std::string>());
+}
+
 TEST(JsonFilter, EachMemberOfAnObjectIsAValue) {
   EXPECT_EQ(text_at("home"), "Main|1|2|3|");
   EXPECT_EQ(text_at("none"), "");
@@ -147,7 +154,7 @@ TEST(JsonFilter, ElementsAreThoseOfTheList) {
 }
 
 TEST(JsonFilter, NameWithTwoWaysIsSeveral) {
-  const FieldPaths fields({"a.b", "a", "c.d"});
+  const FieldPaths fields({"a.b", "c.d"});
   values_at(R"({"a":[{"b":1},{"b":2}],"c":{"d":3}})", fields);
   EXPECT_EQ(fields.several(), std::vector<std::string>());
   values_at(R"({"a.b":1})", fields);
