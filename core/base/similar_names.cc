@@ -33,6 +33,8 @@ std::size_t edits_between(std::string_view one, std::string_view other) {
 constexpr std::size_t kLongest = 64;  // bytes of words and names that are compared
 
 std::size_t distance_between(std::string_view word, std::string_view name) {
+  const bool is_path_into = word.starts_with(name) && word.size() > name.size() && word[name.size()] == '.';
+  if (is_path_into) return 0;
   const std::size_t edits = edits_between(word.substr(0, kLongest), name.substr(0, kLongest));
   const bool is_part = name.find(word) != std::string_view::npos || word.find(name) != std::string_view::npos;
   return is_part ? std::min<std::size_t>(edits, 2) : edits;

@@ -14,8 +14,8 @@ namespace recordfs {
 std::string similar_names(std::string_view word, std::span<const std::string_view> names);
 
 // Returns at most 10 names on one line, those that take the fewest edits first; a name that has the word in it, or is
-// in it, counts as two edits away or less. Names that are equally near keep their order. Ends with ", ..." if there are
-// more.
+// in it, counts as two edits away or less, and one that the word begins with before a dot as none. Names that are
+// equally near keep their order. Ends with ", ..." if there are more.
 std::string nearest_names(std::string_view word, const std::vector<std::string>& names);
 
 }  // namespace recordfs

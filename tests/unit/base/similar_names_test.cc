@@ -9,6 +9,7 @@ TEST(SimilarNames, NearestComeFirst) {
   EXPECT_EQ(nearest_names("labl", {"aaa", "height", "labels", "label", "width"}), "label, labels, aaa, width, height");
   EXPECT_EQ(nearest_names("label", {"lamp", "tables", "image/class/label"}), "image/class/label, lamp, tables");
   EXPECT_EQ(nearest_names("b", {"c", "a", std::string(1000, 'b')}), "c, a, " + std::string(1000, 'b'));
+  EXPECT_EQ(nearest_names("ts.seconds", {"t", "is.seconds", "ts"}), "ts, is.seconds, t");
   EXPECT_EQ(nearest_names("x", {}), "");
 }
 
