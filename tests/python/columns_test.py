@@ -118,7 +118,7 @@ class Columns(cases.Case):
         self.assertEqual(len(ds.where("all.points.x = 8")), 1)
         if numpy is not None:
             self.assertEqual([part.tolist() for part in ds.to_numpy(["all.points.y"])["all.points.y"]], [[2, 3, 9], [], []])
-        for name, error in (("choice.x", ValueError), ("all.map.key", recordfs.UnsupportedError), ("all.at.next.x", ValueError)):
+        for name, error in (("choice.x", ValueError), ("all.map.k", ValueError), ("all.at.next.x", ValueError)):
             with self.assertRaisesRegex(error, "no column " + name):
                 ds.select(name)
 
