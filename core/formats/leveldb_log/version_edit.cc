@@ -81,6 +81,8 @@ constexpr EditShape kEditShapes[] = {
     {8199, "wal_addition2", ChangeKind::kSkippableNewLog, "t"},
     {8200, "wal_deletion2", ChangeKind::kSkippableDeletedLogs, "t"},
     {8201, "persist_user_defined_timestamps", ChangeKind::kOther, "t"},
+    {8202, "subcompaction_progress", ChangeKind::kOther, "t"},
+    {8203, "last_compacted_manifest_file_size", ChangeKind::kOther, "t"},
 };
 constexpr std::size_t kTagOfKey = 8;  // bytes of an internal key after the user's key
 constexpr EditShape kSkipped{0, "unknown", ChangeKind::kOther, "t"};

@@ -141,7 +141,7 @@ TEST(WriteBatch, HasADirectoryForEachOperation) {
 }
 
 TEST(VersionEdit, FieldsHaveNames) {
-  const std::string record = "\x66\1\2\3\4\1a\1b\5\6\x90\3\1\2\3\1m\1v\x05\1c\x00\x84\x40\1\2\x9\1\x8a\x40\1z\xca\1"s;
+  const std::string record = "\x66\1\2\3\4\1a\1b\5\6\x90\3\1\2\3\1m\1v\x05\1c\x00\x84\x40\1\2\x9\1\xff\x40\1z\xca\1"s;
   const auto edit = edit_value(as_bytes(record), {});
   ASSERT_TRUE(edit);
   const auto& list = std::get<Value::List>(edit->is);
