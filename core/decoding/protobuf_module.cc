@@ -13,6 +13,10 @@
 #include "core/base/bounded_lru.h"
 #include "core/decoding/descriptor_set.h"
 
+#ifdef RECORDFS_LINKED_PROTOBUF
+extern "C" const recordfs::ProtobufModule* recordfs_protobuf_module();
+#endif
+
 namespace recordfs {
 namespace {
 
@@ -26,6 +30,10 @@ struct Loaded {
   std::string why{};  // the reason why the module is not available
 };
 
+#ifdef RECORDFS_LINKED_PROTOBUF
+// The module is a part of the program.
+Loaded open_module() { return {.module = recordfs_protobuf_module()}; }
+#else
 // dlsym() returns void*.
 ProtobufModuleEntry entry_of(void* library) {
   return reinterpret_cast<ProtobufModuleEntry>(::dlsym(library, kProtobufModuleEntry));
@@ -42,6 +50,7 @@ Loaded open_module() {
   }
   return {.module = module};
 }
+#endif
 
 // The module is never unloaded, because types that it made may live until the program ends.
 const Loaded& loaded_module() {

@@ -6,6 +6,9 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#ifdef RECORDFS_STATIC
+#include <nss.h>
+#endif
 
 #include <cerrno>
 #include <csignal>
@@ -69,6 +72,15 @@ std::unique_ptr<DiskCache> open_cache(const FetcherOptions& options) {
   return cache ? std::move(*cache) : nullptr;
 }
 
+// Makes a static program resolve names without the modules of nsswitch.conf, which are for another C library.
+void resolve_names_alone() {
+#ifdef RECORDFS_STATIC
+  ::__nss_configure_lookup("hosts", "files dns");
+  ::__nss_configure_lookup("services", "files");
+  ::__nss_configure_lookup("passwd", "files");
+#endif
+}
+
 int run(int count, char** arguments) {
   const std::vector<const char*> given(arguments + 1, arguments + count);
   const auto options = parse_options(given);
@@ -85,6 +97,7 @@ int run(int count, char** arguments) {
   ::close(remote::kArenaDescriptor);
   hide_memory();
   detach();
+  resolve_names_alone();
   auto network = Network::create({.timeout = options->timeout});
   if (!network) return EXIT_FAILURE;
   const auto opened = open_cache(*options);

@@ -230,8 +230,10 @@ std::optional<std::string> keep_system_calls_of_unmount_guard() {
 // Loads what the C library otherwise opens on first use.
 void open_what_opens_late() {
   ::tzset();
+#ifndef RECORDFS_STATIC
   // Needed by pthread_cancel, which libfuse calls at exit. Never closed.
   static_cast<void>(::dlopen("libgcc_s.so.1", RTLD_NOW));
+#endif
 }
 
 std::optional<std::string> failed(std::string_view what) { return fmt::format("{}: {}", what, std::strerror(errno)); }

@@ -12,6 +12,10 @@ if(NOT RECORDFS_SANITIZE AND NOT RECORDFS_FUZZ)
   set(CMAKE_POSITION_INDEPENDENT_CODE ON)
   include(CheckPIESupported)
   check_pie_supported()
+  if(RECORDFS_STATIC)
+    set(CMAKE_CXX_LINK_OPTIONS_PIE -static-pie)
+    set(CMAKE_SKIP_RPATH ON)
+  endif()
   target_compile_options(recordfs_flags INTERFACE -fstack-protector-strong -fstack-clash-protection -Wformat
     -Werror=format-security $<$<CONFIG:Release,RelWithDebInfo>:-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3>)
   target_link_options(recordfs_flags INTERFACE -Wl,-z,relro -Wl,-z,now)
@@ -36,6 +40,19 @@ if(RECORDFS_FUZZ)
   endif()
   target_compile_options(recordfs_flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()
+
+# recordfs_program(NAME): links an executable for release: with as few shared libraries as possible, because loading them takes
+# most of the time of a mount. Most symbols are in the C++ library. scripts/sbom reads NAME.map.
+function(recordfs_program name)
+  target_link_options(${name} PRIVATE LINKER:-Map=${CMAKE_BINARY_DIR}/${name}.map)
+  if(RECORDFS_STATIC)
+    target_compile_definitions(${name} PRIVATE RECORDFS_STATIC)
+    # It would be a hash of debug information too, and that has the path of the checkout.
+    target_link_options(${name} PRIVATE LINKER:--build-id=none)
+  elseif(NOT RECORDFS_SANITIZE AND NOT RECORDFS_FUZZ)
+    target_link_options(${name} PRIVATE LINKER:--as-needed -static-libstdc++ -static-libgcc)
+  endif()
+endfunction()
 
 # Modules loaded at run time are in the folder of the program.
 set(CMAKE_BUILD_RPATH "\$ORIGIN")

@@ -9,6 +9,8 @@ from pathlib import Path
 ENVIRONMENT = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LC_ALL": "C",
                "DEBIAN_FRONTEND": "noninteractive"}
 ENVIRONMENT.update({name: value for name, value in os.environ.items() if name.lower().endswith("_proxy")})
+SCRIPTS = Path("/usr/share/debootstrap/scripts")
+UNRELEASED = ("forky", "sid")  # have no updates, or expired ones
 KEPT_SECONDS = 24 * 3600
 DOWNLOADING = 1800  # seconds until a download counts as stuck; unpacking is part of it, for some processors emulated
 DEVICES = [("null", 1, 3), ("zero", 1, 5), ("full", 1, 7), ("random", 1, 8), ("urandom", 1, 9), ("tty", 5, 0),
@@ -67,7 +69,7 @@ def why_not():
 def sources_of(release=None):
     """Returns (["URI suite component..."], codename): the places from which this system's apt fetches Debian or Ubuntu.
 
-    Other releases of Debian are fetched from the same places.
+    Other releases of Debian are fetched from the same places, without updates if they are not released yet.
     """
     asked = "$(IDENTIFIER) $(ORIGIN) $(CODENAME) $(REPO_URI) $(RELEASE) $(COMPONENT)"
     described = dict(line.split("=", 1) for line in Path("/etc/os-release").read_text().splitlines() if "=" in line)
@@ -79,7 +81,8 @@ def sources_of(release=None):
         is_own = len(words) == 6 and words[1] in origins and words[2].startswith(own)
         if is_own and words[0] == "Packages":
             suite = words[4].replace(own, release or own, 1)
-            components.setdefault((words[3], suite), []).append(words[5])
+            if suite == release or release not in UNRELEASED:
+                components.setdefault((words[3], suite), []).append(words[5])
     sources = [" ".join([uri, suite, *sorted(set(names))]) for (uri, suite), names in components.items()]
     codename = release or own
     if not any(source.split()[1] == codename for source in sources):
@@ -89,7 +92,9 @@ def sources_of(release=None):
 
 def make(system, sources, codename, wanted, arch):
     mirror = sources[0].split()[0]
-    needs_network("debootstrap", "--variant=minbase", *([f"--arch={arch}"] if arch else []), codename, system, mirror)
+    script = SCRIPTS / codename
+    needs_network("debootstrap", "--variant=minbase", *([f"--arch={arch}"] if arch else []), codename, system, mirror,
+                  script if script.exists() else SCRIPTS / "sid")  # a new release has no script in this debootstrap
     (system / "etc/apt/sources.list").write_text("".join(f"deb {source}\n" for source in sources), encoding="utf-8")
     (system / "etc/mtab").symlink_to("../proc/self/mounts")  # a system's first boot makes this link
     shutil.copy("/etc/resolv.conf", system / "etc/resolv.conf")

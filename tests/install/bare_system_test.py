@@ -39,6 +39,7 @@ class Sources(unittest.TestCase):
     def test_another_release_comes_from_the_same_places(self):
         self.assertEqual(bare_system.sources_of("other"), (["http://a.test/debian other contrib main",
                                                             "http://b.test/security other-security main"], "other"))
+        self.assertEqual(bare_system.sources_of("sid"), (["http://a.test/debian sid contrib main"], "sid"))
 
 
 class Impossible(unittest.TestCase):

@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+"""Tests the portable program in bare systems of several releases of Debian, first without fuse3, and then with it.
+
+    portable_roots.py --portable TARBALL --keep FOLDER --checkout FOLDER [RELEASE...]
+
+debootstrap makes the systems. Default is the release of this system. Each runs in new namespaces, in a copy. Exit status: 0
+success, 1 failure, 77 none of the tests can run here.
+"""
+import argparse
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import bare_system
+import clean_root
+from clean_root import HOME, MESSAGES, RECORD_42, SAMPLE, USER, check
+
+PLACE = "/opt/recordfs"  # outside PATH
+PROGRAM = f"{PLACE}/bin/recordfs"
+CANNOT_MOUNT = 3
+
+
+def unpack(root, tarball, place):
+    target = root.folder / place[1:]
+    target.mkdir(parents=True, exist_ok=True)
+    subprocess.run(["tar", "-xf", tarball, "-C", target, "--strip-components=1", "--no-same-owner"], check=True)
+
+
+def use_commands(root):
+    described = json.loads(root.run(f"{PROGRAM} --version --json", user=USER))
+    check(described["linked"] == "static" and described["features"] == {"urls": True, "messages": True}, f"{described}")
+    known = json.loads(root.run(f"{PROGRAM} info --json {HOME}/{SAMPLE}", user=USER))
+    check(known["format"] == "riegeli", f"info: {known}")
+    check(root.run(f"{PROGRAM} cat {HOME}/{SAMPLE} 42", user=USER).rstrip(b"\n") == RECORD_42, "cat")
+    found = root.run(f"{PROGRAM} grep --count 'bucket position' {HOME}/{SAMPLE}", user=USER)
+    check(int(found.split(b":")[-1]) > 0, f"grep --count: {found}")
+    message = json.loads(root.run(f"{PROGRAM} head -n 1 --json {HOME}/{MESSAGES}", user=USER))
+    check(clean_root.MESSAGE_0.decode() in json.dumps(message), f"head --json: {message}")
+
+
+def fail_to_mount(root):
+    """Without fusermount3, the message names the package that has it."""
+    said = root.run(f"{PROGRAM} mount {HOME}/{SAMPLE} {HOME}/none 2>&1", user=USER, status=CANNOT_MOUNT)
+    check(b"fuse3" in said, f"mount without fusermount3: {said}")
+
+
+def install_fuse(root):
+    root.run("apt-get", "install", "-qq", "--no-install-recommends", "fuse3")
+
+
+def use_mount(root):
+    point = f"{HOME}/mnt"
+    root.run(f"mkdir {point} && {PROGRAM} {HOME}/{SAMPLE} {point}", user=USER)
+    check(root.run(f"cat {point}/records/000000042", user=USER) == RECORD_42, "wrong bytes in record 42")
+    check(json.loads(root.run(f"cat {point}/info.json", user=USER))["format"] == "riegeli", "info.json")
+    root.run(f"fusermount3 -u {point}", user=USER)
+    clean_root.wait_for_end()
+
+
+def use_mount8(root, tarball):
+    """Unpacked in /usr/local, also mount(8) finds it."""
+    unpack(root, tarball, "/usr/local")
+    root.run("mkdir", "-p", "/mnt/records")
+    root.run("mount", "-t", "fuse.recordfs", f"{HOME}/{SAMPLE}", "/mnt/records")
+    check(root.run("cat", "/mnt/records/records/42") == RECORD_42, "mount(8): wrong bytes in record 42")
+    root.run("umount", "/mnt/records")
+    clean_root.wait_for_end()
+
+
+def try_portable(folder, tarball, checkout):
+    """Call this in new namespaces, which end with every mount and process in them."""
+    bare_system.mount_devices(folder)
+    root = clean_root.Root(folder)
+    root.run("useradd", "--create-home", USER)
+    for name in (SAMPLE, MESSAGES):
+        shutil.copy(checkout / "tests/corpus/riegeli" / name, folder / HOME[1:])
+        (folder / HOME[1:] / name).chmod(0o644)
+    unpack(root, tarball, PLACE)
+    steps = {
+        "commands": lambda: use_commands(root),
+        "a URL": lambda: clean_root.use_url(root, PROGRAM, "cat", "{url}", "42"),
+        "a mount without fuse3 says what is missing": lambda: fail_to_mount(root),
+        "apt-get installs fuse3": lambda: install_fuse(root),
+        "a user mounts": lambda: use_mount(root),
+        "mount(8)": lambda: use_mount8(root, tarball),
+    }
+    for name, step in steps.items():
+        step()
+        print(f"ok: {name}", flush=True)
+
+
+def try_release(release, options):
+    """Returns the exit status of the test in one release."""
+    print(f"{release or 'this release'}:", flush=True)
+    try:
+        system = bare_system.find_or_make(options.keep / (release or "own"), ["fuse3"], release)
+    except bare_system.Impossible as reason:
+        print(f"SKIPPED: no bare system: {reason}")
+        return clean_root.SKIPPED
+    with tempfile.TemporaryDirectory(dir=options.keep) as folder:
+        copy = Path(folder) / "root"
+        subprocess.run(["cp", "-a", "--reflink=auto", system, copy], check=True)
+        inner = [sys.executable, "-B", __file__, "--portable", options.portable, "--keep", options.keep, "--checkout",
+                 options.checkout, "--inside", copy]
+        return subprocess.run(["unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "--propagation",
+                               "private", *inner], check=False).returncode
+
+
+def main():
+    parser = argparse.ArgumentParser(allow_abbrev=False)
+    for name in ("--portable", "--keep", "--checkout"):
+        parser.add_argument(name, type=lambda text: Path(text).resolve(), required=True)
+    parser.add_argument("--inside", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("releases", nargs="*")
+    options = parser.parse_args()
+    if options.inside:
+        try:
+            try_portable(options.inside, options.portable, options.checkout)
+            return 0
+        except clean_root.Wrong as message:
+            print(f"FAILED: {message}")
+            return 1
+    statuses = [try_release(release, options) for release in options.releases or [None]]
+    if all(status == clean_root.SKIPPED for status in statuses):
+        return clean_root.SKIPPED
+    return 0 if all(status in (0, clean_root.SKIPPED) for status in statuses) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
