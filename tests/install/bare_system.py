@@ -96,6 +96,8 @@ def make(system, sources, codename, wanted, arch):
     needs_network("debootstrap", "--variant=minbase", *([f"--arch={arch}"] if arch else []), codename, system, mirror,
                   script if script.exists() else SCRIPTS / "sid")  # a new release has no script in this debootstrap
     (system / "etc/apt/sources.list").write_text("".join(f"deb {source}\n" for source in sources), encoding="utf-8")
+    if codename in UNRELEASED:  # a mirror that is late is good enough
+        (system / "etc/apt/apt.conf.d/valid").write_text('Acquire::Check-Valid-Until "false";\n', encoding="utf-8")
     (system / "etc/mtab").symlink_to("../proc/self/mounts")  # a system's first boot makes this link
     shutil.copy("/etc/resolv.conf", system / "etc/resolv.conf")
     names = [f"/tmp/{one.name}" if is_file(one) else one for one in wanted]
