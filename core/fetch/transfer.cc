@@ -133,17 +133,21 @@ constexpr const char* kBundles[] = {"/etc/ssl/certs/ca-certificates.crt", "/etc/
                                     "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem", "/etc/ssl/ca-bundle.pem",
                                     "/etc/ssl/cert.pem"};
 
+// Returns whether the certificates exist that libcurl uses by default.
+bool has_own_certificates() {
+  const auto* const libcurl = ::curl_version_info(CURLVERSION_NOW);
+  const auto is_there = [](const char* path) { return path != nullptr && ::access(path, R_OK) == 0; };
+  return is_there(libcurl->cainfo) || is_there(libcurl->capath);
+}
+
 // Returns the file of certificates that the user has named, or that a distribution has if libcurl's own is missing.
-// Empty if libcurl finds its own.
+// Empty if libcurl finds its own, or if there are none.
 std::string certificates() {
   for (const char* const name : {"AWS_CA_BUNDLE", "SSL_CERT_FILE", "CURL_CA_BUNDLE"}) {
     const char* const value = std::getenv(name);
     if (value != nullptr && *value != '\0') return value;
   }
-  const auto* const libcurl = ::curl_version_info(CURLVERSION_NOW);
-  for (const char* const own : {libcurl->cainfo, libcurl->capath}) {
-    if (own != nullptr && ::access(own, R_OK) == 0) return {};
-  }
+  if (has_own_certificates()) return {};
   for (const char* const bundle : kBundles) {
     if (::access(bundle, R_OK) == 0) return bundle;
   }
@@ -344,6 +348,9 @@ void Network::run() {
     end.was_reused = connections == 0;
     end.was_refused = transfer->was_refused_ && end.code != CURLE_OK;
     end.reason = transfer->reason_[0] != '\0' ? transfer->reason_.data() : ::curl_easy_strerror(end.code);
+    if (end.code == CURLE_PEER_FAILED_VERIFICATION && certificates_.empty() && !has_own_certificates()) {
+      end.reason += " (no certificates found: install ca-certificates, or set SSL_CERT_FILE)";
+    }
     end.is_too_long = transfer->is_too_long_ || exceeds_limit(easy, end.code);
     transfer->receiver_.take_end(end);
     release(transfer);
