@@ -181,7 +181,7 @@ ParsedOptions finished(CommandLine line) {
     if (auto wrong = apply_mount_options(list, options)) return wrong_use(*wrong);
   }
   // Before a URL is named.
-  options.remote.memory_bytes = options.cache_size / 2;
+  options.remote.memory_bytes = options.remote.pass_bytes = options.cache_size / 2;
   remote::Session::set_options(options.remote);
   if (line.quiet && line.verbose) return wrong_use("-q and -v are mutually exclusive");
   if (line.quiet) options.verbosity = Verbosity::kErrors;

@@ -16,7 +16,7 @@ namespace recordfs::remote {
 // Not thread-safe, except for bytes().
 class Arena {
  public:
-  static constexpr std::uint64_t kSize = 128u << 20;  // bytes; pages that no reply has filled take no memory
+  static constexpr std::uint64_t kSize = 256u << 20;  // bytes; pages that no reply has filled take no memory
 
   // Makes a memory file and maps it. Fails with kIo. `kept`: bytes that keep their memory when they are free, because
   // new memory costs as much time as the bytes that fill it.

@@ -9,6 +9,10 @@ constexpr std::uint64_t kLargestWindow = 64u << 20;
 // Requests in flight share the link, and so end at about the same time. The smaller they are, the sooner the next ones
 // are sent, and the less of a round trip the link is idle.
 constexpr std::uint64_t kLargestPart = 4u << 20;
+// Of a pass. Twice the bytes that arrive in a round trip of 50 ms at 1 GB/s: with less, the link is idle whenever
+// several requests end together.
+constexpr std::uint64_t kLargestPassWindow = 96u << 20;
+constexpr std::uint64_t kPartsOfPass = 12;
 // Without a round trip, little in flight keeps a link busy, and stays in the processor's cache until it is copied.
 constexpr std::uint64_t kWindowOfNear = 8u << 20;
 constexpr std::uint64_t kPartOfNear = 1u << 20;
@@ -27,11 +31,12 @@ std::uint64_t to_block(std::uint64_t at) { return at / kBlock * kBlock; }
 
 }  // namespace
 
-ReadAhead::ReadAhead(std::uint64_t memory, bool is_far)
+ReadAhead::ReadAhead(Memory memory, bool is_far)
     : memory_(memory),
-      most_(is_far ? kLargestWindow : kWindowOfNear),
-      window_(std::min(most_, memory / 2)),
+      window_(std::min(is_far ? kLargestWindow : kWindowOfNear, memory.blocks / 2)),
+      pass_window_(std::min(is_far ? kLargestPassWindow : kWindowOfNear, memory.passes / 8 * 7)),
       part_(std::clamp(to_block(window_ / 4), kBlock, is_far ? kLargestPart : kPartOfNear)),
+      pass_part_(std::clamp(to_block(pass_window_ / kPartsOfPass), part_, kMostPerRead)),
       growth_(is_far ? kGrowthOfFar : kGrowth) {}
 
 ReadAhead::Reader* ReadAhead::reader_at(Position at) {
@@ -59,7 +64,8 @@ ReadAhead::Range ReadAhead::note(Position at, Position end, std::uint64_t size) 
   reader.used_at = ++time_;
   ++reader.reads;
   // What a pass over a larger object reads does not become blocks in memory.
-  const std::uint64_t window = expects_all_ && size > memory_ ? std::min(most_, memory_ / 8 * 7) : window_;
+  const bool is_larger = expects_all_ && size > memory_.blocks;
+  const std::uint64_t window = is_larger ? pass_window_ : window_;
   // In proportion to how far the reader has come, so that one that stops soon has cost little.
   std::uint64_t most = 0;
   if (reader.is_pass) {
@@ -72,7 +78,7 @@ ReadAhead::Range ReadAhead::note(Position at, Position end, std::uint64_t size) 
   if (most < kBlock) return {};
   Range range{.begin = std::max(reader.requested, to_block(reader.next + kBlock - 1)),
               .end = std::min(size, to_block(reader.next + most)),
-              .part = std::clamp(to_block(most / 2), kBlock, part_)};
+              .part = std::clamp(to_block(most / 2), kBlock, is_larger ? pass_part_ : part_)};
   // Large requests instead of many small ones.
   if (range.is_empty() || (range.end < size && range.end - range.begin < range.part)) return {};
   if (reader.is_pass && range.end - range.begin > 2 * range.part) {
@@ -84,6 +90,12 @@ ReadAhead::Range ReadAhead::note(Position at, Position end, std::uint64_t size) 
   }
   reader.requested = range.end;
   return range;
+}
+
+void ReadAhead::was_cut(const Range& range, Position end) {
+  for (Reader& reader : readers_) {
+    if (reader.requested == range.end) reader.requested = std::max(end, to_block(reader.next));
+  }
 }
 
 }  // namespace recordfs::remote

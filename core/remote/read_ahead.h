@@ -23,9 +23,13 @@ class ReadAhead {
     bool is_empty() const { return begin >= end; }
   };
 
-  // `memory`: bytes of the cache, of which half may be read ahead; seven eighths by a pass over a larger object.
+  struct Memory {
+    std::uint64_t blocks = 0;  // bytes of the cache, of which half may be read ahead
+    std::uint64_t passes = 0;  // bytes, of which a pass over an object larger than the cache may have seven eighths
+  };
+
   // `is_far`: a round trip to the server takes long.
-  explicit ReadAhead(std::uint64_t memory, bool is_far = false);
+  explicit ReadAhead(Memory memory, bool is_far = false);
 
   // States that the source will be read from front to end.
   void expect_all() { expects_all_ = true; }
@@ -34,6 +38,8 @@ class ReadAhead {
   void begin_pass(Position begin);
   // Returns what to request, now that [at, end) of a source with `size` bytes is read.
   Range note(Position at, Position end, std::uint64_t size);
+  // States that a range was requested up to `end` only. Later calls of note() return the rest again.
+  void was_cut(const Range& range, Position end);
 
  private:
   struct Reader {
@@ -49,10 +55,11 @@ class ReadAhead {
   // Returns the same, or a new one in place of the one that has not read for longest.
   Reader& made_reader_at(Position at);
 
-  const std::uint64_t memory_;
-  const std::uint64_t most_;    // bytes of a window
-  const std::uint64_t window_;  // bytes before a reader
+  const Memory memory_;
+  const std::uint64_t window_;       // bytes before a reader
+  const std::uint64_t pass_window_;  // bytes before a pass over an object larger than the cache
   const std::uint64_t part_;
+  const std::uint64_t pass_part_;
   const std::uint64_t growth_;
   bool expects_all_ = false;
   std::uint64_t time_ = 0;

@@ -246,21 +246,26 @@ void RemoteSource::read_ahead(Position at, Position end) const {
     range = ahead_.note(at, end, size_);
     handle = handle_;
   }
-  if (range.is_empty() || handle.fetcher->has_ended()) return;
+  if (range.is_empty()) return;
   const std::uint64_t first = range.begin / kBlock;
   const std::uint64_t count = (range.end + kBlock - 1) / kBlock - first;
   std::vector<PartPtr> added;
   const PartSizes sizes{
       .first = range.part / kBlock, .growth = range.growth / kBlock, .largest = range.largest / kBlock};
   static_cast<void>(needed(blocks_, first, count, sizes, true, added));
-  send_ahead(handle, added);
+  const std::size_t sent = send_ahead(handle, added);  // 0 if the fetcher has ended
+  if (sent == added.size()) return;
+  const std::lock_guard lock(mutex_);
+  ahead_.was_cut(range, added[sent]->first * kBlock);
 }
 
-void RemoteSource::send_ahead(const Handle& handle, const std::vector<PartPtr>& parts) const {
+std::size_t RemoteSource::send_ahead(const Handle& handle, const std::vector<PartPtr>& parts) const {
+  std::size_t sent = 0;
   bool goes_on = true;
   for (const PartPtr& part : parts) {
     if (goes_on) {
       goes_on = send({}, handle, part, Fetcher::WhenFull::kGiveUp);
+      if (goes_on) ++sent;
       continue;
     }
     drop(part);
@@ -269,6 +274,7 @@ void RemoteSource::send_ahead(const Handle& handle, const std::vector<PartPtr>& 
     part->is_sent = true;
     part->changed.notify_all();
   }
+  return sent;
 }
 
 // --- reading

@@ -32,8 +32,8 @@ inline constexpr std::uint64_t kFilesystem = (std::uint64_t{1} << 63) | 0x72656D
 class RemoteSource final : public Source, public std::enable_shared_from_this<RemoteSource> {
  public:
   // Opens the object with this text (Location::text()), and reads its first blocks, or those of `reads`, which are read
-  // next. The first reply tells the state of the object. `name` is Source::name(). Fails
-  // like Storage::open().
+  // next; [0, UINT64_MAX) is a pass from front to end. The first reply tells the state of the object. `name` is
+  // Source::name(). Fails like Storage::open().
   static Result<std::shared_ptr<const RemoteSource>> open(const RequestContext& context, Session& session,
                                                           std::string text, std::string name,
                                                           const std::vector<ByteRange>& reads = {});
@@ -162,7 +162,8 @@ class RemoteSource final : public Source, public std::enable_shared_from_this<Re
   Result<void> leave_arena(const PartPtr& part) const;
   // Returns the first position after `at` that a part read ahead has.
   Position next_part(Position at) const;
-  void send_ahead(const Handle& handle, const std::vector<PartPtr>& parts) const;
+  // Sends the requests of new parts while the arena has room. Returns how many were sent; the other parts fail.
+  std::size_t send_ahead(const Handle& handle, const std::vector<PartPtr>& parts) const;
 
   Session& session_;
   const std::string text_;

@@ -189,6 +189,8 @@ Result<std::shared_ptr<const RemoteSource>> RemoteSource::open(const RequestCont
   }
   leave_others();
   TRY(kept);
+  const auto is_pass = [](const ByteRange& range) { return range.begin == 0 && range.end == UINT64_MAX; };
+  if (std::ranges::any_of(reads, is_pass)) source->begin_pass(0);
   return std::shared_ptr<const RemoteSource>(std::move(source));
 }
 
@@ -213,7 +215,7 @@ RemoteSource::RemoteSource(Session& session, std::string text, std::string name,
       handle_(std::move(handle)),
       blocks_{.unit = kBlock, .number = number_of("blocks")},
       pieces_{.unit = kPiece, .number = number_of("pieces")},
-      ahead_(session.blocks().capacity(), is_far) {}
+      ahead_({.blocks = session.blocks().capacity(), .passes = session.pass_bytes()}, is_far) {}
 
 std::uint64_t RemoteSource::number_of(std::string_view grid) const {
   // States that look the same share no blocks.

@@ -77,7 +77,7 @@ Result<std::shared_ptr<Fetcher>> start_program(bool is_first) {
   auto& failed = shared().failed;
   if (failed) return *failed;
   const Options& options = shared().options;
-  auto started = Fetcher::start(words_of(options), 2 * options.timeout + kGrace, options.memory_bytes);
+  auto started = Fetcher::start(words_of(options), 2 * options.timeout + kGrace, options.pass_bytes);
   if (started) {
     if (shared().host == Host::kProgram && erase_secrets()) shared().has_erased = true;
   } else if (!is_first) {
@@ -153,6 +153,11 @@ BlockCache& Session::blocks() {
     blocks_.emplace(memory_bytes_ != 0 ? memory_bytes_ : std::max(shared().options.memory_bytes, kBlock));
   });
   return *blocks_;
+}
+
+std::uint64_t Session::pass_bytes() const {
+  const std::lock_guard lock(shared().mutex);
+  return memory_bytes_ != 0 ? memory_bytes_ : shared().options.pass_bytes;
 }
 
 bool Session::is_used() { return has_locations.load(std::memory_order_relaxed); }

@@ -25,6 +25,7 @@ namespace recordfs::remote {
 struct Options {
   std::chrono::seconds timeout{60};        // of each request, with all its retries
   std::uint64_t memory_bytes = 64u << 20;  // of blocks in memory
+  std::uint64_t pass_bytes = 128u << 20;   // requested by passes over larger objects, and not yet read
   bool sign = true;                        // requests of schemes that have credentials
   bool uses_disk = true;                   // keeps blocks in files
   std::uint64_t disk_bytes = 0;            // of these; 0: the fetcher's default
@@ -67,6 +68,8 @@ class Session {
   static std::string text_beside(const std::string& text, std::string_view suffix);
 
   BlockCache& blocks();
+  // Returns Options::pass_bytes.
+  std::uint64_t pass_bytes() const;
   // Returns what the fetcher has done; zeros if there is none.
   Traffic traffic();
   // Returns whether blocks are kept in files, as the options say.

@@ -12,16 +12,17 @@ using remote::ReadAhead;
 constexpr std::uint64_t kMemory = 64u << 20;
 constexpr std::uint64_t kSize = 1u << 30;
 constexpr std::uint64_t kStep = 384u << 10;
+constexpr ReadAhead::Memory kBoth{.blocks = kMemory, .passes = 2 * kMemory};
 
 TEST(ReadAhead, SingleReadsRequestNothingMore) {
-  ReadAhead ahead(kMemory);
+  ReadAhead ahead(kBoth);
   for (const std::uint64_t at : {100u << 20, 300u << 20, 10u << 20, 700u << 20, 500u << 20}) {
     EXPECT_TRUE(ahead.note(at, at + 1000, kSize).is_empty());
   }
 }
 
 TEST(ReadAhead, ReaderGetsAheadOfItselfWithoutGapsAndOnce) {
-  ReadAhead ahead(kMemory);
+  ReadAhead ahead(kBoth);
   std::uint64_t requested = 0;
   for (std::uint64_t at = 0; at < kSize; at += kStep) {
     const auto range = ahead.note(at, std::min(at + kStep, kSize), kSize);
@@ -37,7 +38,7 @@ TEST(ReadAhead, ReaderGetsAheadOfItselfWithoutGapsAndOnce) {
 }
 
 TEST(ReadAhead, ExpectedReaderGetsAheadInProportionToWhatItHasRead) {
-  ReadAhead ahead(kMemory);
+  ReadAhead ahead(kBoth);
   ahead.expect_all();
   bool has_begun = false;
   for (std::uint64_t at = 0; at < 8u << 20; at += kStep) {
@@ -54,26 +55,26 @@ TEST(ReadAhead, ExpectedReaderGetsAheadInProportionToWhatItHasRead) {
 
 TEST(ReadAhead, PartsOfAServerThatIsFarAwayAreLarger) {
   for (const bool is_far : {false, true}) {
-    ReadAhead ahead(kMemory, is_far);
+    ReadAhead ahead(kBoth, is_far);
     ahead.expect_all();
     std::uint64_t largest = 0;
     for (std::uint64_t at = 0; at < kSize / 8; at += kStep) {
       const auto range = ahead.note(at, at + kStep, kSize);
       if (!range.is_empty()) largest = std::max(largest, range.part);
     }
-    EXPECT_EQ(largest, is_far ? 4u << 20 : 1u << 20);
+    EXPECT_EQ(largest, is_far ? 8u << 20 : 1u << 20);
   }
 }
 
 TEST(ReadAhead, PassOverAllBeginsWithAWindowOfGrowingParts) {
-  ReadAhead ahead(kMemory, true);
+  ReadAhead ahead(kBoth, true);
   ahead.begin_pass(0);
   const auto range = ahead.note(0, 0, kSize);
   EXPECT_EQ(range.begin, 0u);
-  EXPECT_EQ(range.end, kMemory / 8 * 7);
+  EXPECT_EQ(range.end, 96u << 20);
   EXPECT_GT(range.growth, 0u);
   EXPECT_LT(range.part, range.largest);
-  EXPECT_EQ(range.largest, 4u << 20);
+  EXPECT_EQ(range.largest, 8u << 20);
   const auto next = ahead.note(0, range.part, kSize);
   EXPECT_TRUE(next.is_empty());  // less than a part of the largest size
   const auto later = ahead.note(range.part, range.largest, kSize);
@@ -82,9 +83,20 @@ TEST(ReadAhead, PassOverAllBeginsWithAWindowOfGrowingParts) {
   EXPECT_EQ(later.growth, 0u);
 }
 
+TEST(ReadAhead, RangeThatWasNotRequestedIsReturnedAgain) {
+  ReadAhead ahead(kBoth, true);
+  ahead.begin_pass(0);
+  const auto range = ahead.note(0, 0, kSize);
+  ahead.was_cut(range, 16u << 20);
+  const auto again = ahead.note(0, kStep, kSize);
+  EXPECT_EQ(again.begin, 16u << 20);
+  EXPECT_GE(again.end, range.end);
+  EXPECT_TRUE(ahead.note(kStep, 2 * kStep, kSize).is_empty());
+}
+
 TEST(ReadAhead, SmallMemoryBoundsTheWindow) {
   constexpr std::uint64_t kSmall = 2u << 20;
-  ReadAhead ahead(kSmall);
+  ReadAhead ahead({kSmall, kSmall});
   for (std::uint64_t at = 0; at < kSize / 8; at += kStep) {
     const auto range = ahead.note(at, at + kStep, kSize);
     if (!range.is_empty()) {
@@ -94,7 +106,7 @@ TEST(ReadAhead, SmallMemoryBoundsTheWindow) {
 }
 
 TEST(ReadAhead, ReadersThatAlternateAreBothRecognized) {
-  ReadAhead ahead(kMemory);
+  ReadAhead ahead(kBoth);
   bool first = false;
   bool second = false;
   for (std::uint64_t at = 0; at < 16u << 20; at += kStep) {

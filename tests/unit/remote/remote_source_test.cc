@@ -418,6 +418,17 @@ TEST(RemoteSource, PassOverMoreThanTheCacheRequestsEachByteOnce) {
   EXPECT_EQ(large.requested(), large.bytes.size());
 }
 
+TEST(RemoteSource, OpeningForAPassRequestsWhatMayBeInFlight) {
+  LargeObject large;
+  const auto source = large.setting.open({{0, UINT64_MAX}});
+  ASSERT_NE(source, nullptr);
+  constexpr std::size_t kMiddle = LargeObject::kMemory / 2;
+  EXPECT_EQ(read(*source, kMiddle, 1), large.bytes.substr(kMiddle, 1));
+  EXPECT_GE(large.requested(), kMiddle);
+  EXPECT_TRUE(large.pass(*source, large.bytes.size()) == large.bytes);
+  EXPECT_EQ(large.requested(), large.bytes.size());
+}
+
 TEST(RemoteSource, ReadsBesideAPassGetItsBytes) {
   LargeObject large;
   const auto source = large.setting.open();
