@@ -28,6 +28,7 @@ import tfrecords
 
 PACKAGES = ("@duckdb/node-api", "apache-arrow", "fzstd", "hyparquet", "hyparquet-compressors")
 FORMS = ("parquet", "arrow", "arrows", "csv", "tsv", "jsonl")
+TEXTS = FORMS[3:]
 SOURCES = (column_sets.messages, column_sets.messages, column_sets.objects, column_sets.examples)
 DEFAULTS = (None, [], {}, False, "i:0", "f:" + "00" * 8, "s:", "b:", "s:ZERO")  # that JSON Lines may leave out
 csv.field_size_limit(1 << 30)
@@ -115,7 +116,7 @@ class Campaign:
     def differences(self, seed, folder):
         folder.mkdir()
         records, rows, descriptors = SOURCES[seed % len(SOURCES)](seed)
-        source, options = folder / "in.tfrecord", ["-j", str(1 + seed % 2), "--bytes", "hex"]
+        source, options = folder / "in.tfrecord", ["-j", str(1 + seed % 2)]
         source.write_bytes(tfrecords.tfrecord(records))
         (folder / "rows.json").write_text(json.dumps(rows), encoding="utf-8")
         if descriptors:
@@ -125,11 +126,12 @@ class Campaign:
         if not has_columns:
             return found
         for form in FORMS:
-            done = subprocess.run([self._recordfs, "export", *options, source, "-o", folder / f"out.{form}"],
+            text_options = ["--bytes", "hex"] if form in TEXTS else []
+            done = subprocess.run([self._recordfs, "export", *options, *text_options, source, "-o", folder / f"out.{form}"],
                                   stderr=subprocess.PIPE, text=True, check=False)
             if done.returncode != 0:
                 found.append(f"export to {form}: status {done.returncode}: {done.stderr}")
-            elif form in ("csv", "tsv", "jsonl"):
+            elif form in TEXTS:
                 found += differences_in_text(folder / f"out.{form}", rows)
         tables = [str(folder / f"out.{form}") for form in FORMS[:3] if (folder / f"out.{form}").exists()]
         print(folder / "rows.json", *tables, sep="\t", file=self._reader.stdin, flush=True)

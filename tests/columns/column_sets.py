@@ -157,7 +157,8 @@ class Generator:
 
     def member(self, column, lists=0):
         if lists > 0:
-            is_null = [self._random.random() < 0.1 for _ in range(self._random.randrange(column.most + 1))]
+            most = column.most if column.inner_lists == 0 and not column.columns else min(column.most, 2)
+            is_null = [self._random.random() < 0.1 for _ in range(self._random.randrange(most + 1))]
             taken = [(None, None) if one else self.member(column, lists - 1) for one in is_null]
             return [member for member, _ in taken], [value for _, value in taken]
         if column.kind == "message":

@@ -38,6 +38,11 @@ class Info(commands.Case):
         for words in ([], ["--scan"]):
             self.assertRegex(self.table(*words, stated), r"\nrecords +9\n\Z")
         self.assertNotIn("num records", self.table(stated))
+        file.write_bytes(b"")
+        self.assertRegex(self.table("--index=no", file), r"\nrecords +0\n\Z")
+        for number in range(2):
+            (self.folder / f"set-{number:05}-of-00002.tfrecord").write_bytes(tfrecord([b"x"] * 3))
+        self.assertRegex(self.table(self.folder / "set@2.tfrecord"), r"set-00001-of-00002\.tfrecord\n\nrecords +6\n\Z")
 
     def test_json_of_one_file_is_one_line_with_its_name(self):
         path = commands.sample(TEXT)
