@@ -105,11 +105,7 @@ class CountedColumns {
       const std::lock_guard lock(mutex_);
       shards_.insert(shard);
     }
-    SelectScalar selects;
-    if (condition_ != nullptr) {
-      selects = [this](std::string_view run, const ScalarRow& scalar) { return condition_->matches(run, scalar); };
-    }
-    return [this, selects = std::move(selects), decoding = set_->decoding(shard, store),
+    return [this, selects = scalar_selector(condition_), decoding = set_->decoding(shard, store),
             named = &set_->plan().list.shards[shard]](const ChunkInfo& chunk, Bytes record) -> Result<bool> {
       if (condition_ != nullptr) {
         ASSIGN_OR_RETURN(const bool is_selected,

@@ -363,7 +363,7 @@ ColumnRows column_rows(const std::shared_ptr<OpenedSet>& set, OrdinalInterval or
   const auto selected = condition ? parsed(*condition) : nullptr;
   if (selected) {
     rows.options.selects = selector(*set, selected);
-    rows.selects = [selected](std::string_view run, const ScalarRow& scalar) { return selected->matches(run, scalar); };
+    rows.selects = scalar_selector(selected);
   }
   find_columns(*set, wanted, rows);
   rows.options.fields_of = wanted_fields(*set, rows.schema, selected);
