@@ -1,13 +1,11 @@
 #include "core/columns/row_schema.h"
 
 #include <algorithm>
-#include <array>
 #include <set>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "core/base/protobuf.h"
 #include "core/base/utf8.h"
 #include "core/decoding/record_decoder.h"
 #include "core/store/wait_ticket.h"
@@ -15,90 +13,13 @@
 namespace recordfs {
 namespace {
 
-using protobuf::MessageReader;
-using protobuf::WireType;
-using tensorflow::FeatureKind;
-
 constexpr const char* kColumn = "decoded";
-constexpr std::size_t kMostNames = 65'536;  // of features, also of those that are not selected
 
 Error unsupported(std::string why) { return {.code = Code::kUnsupported, .detail = std::move(why)}; }
 Error no_columns(std::string why) { return {.code = Code::kNotFound, .detail = std::move(why)}; }
 
-FieldType type_of(FeatureKind kind) {
-  switch (kind) {
-    case FeatureKind::kFloats: return FieldType::kFloat;
-    case FeatureKind::kInts: return FieldType::kInt64;
-    default: return FieldType::kBytes;
-  }
-}
-
-// Returns the number of values; those of a list that is not valid count somehow.
-std::size_t values_of(const tensorflow::NamedFeature& feature) {
-  std::size_t values = 0;
-  MessageReader reader(feature.list, 0);
-  while (reader.next()) {
-    const bool is_packed = feature.kind != FeatureKind::kBytes && reader.field().is(1, WireType::kLengthDelimited);
-    const Bytes packed = reader.content();
-    if (!is_packed) {
-      ++values;
-    } else if (feature.kind == FeatureKind::kFloats) {
-      values += packed.size() / sizeof(float);
-    } else {
-      values += static_cast<std::size_t>(
-          std::ranges::count_if(packed, [](std::byte byte) { return (byte & std::byte{0x80}) == std::byte{0}; }));
-    }
-  }
-  return values;
-}
-
-bool has_values(const tensorflow::NamedFeature& feature) {
-  if (feature.kind == FeatureKind::kBytes) return !feature.list.empty();
-  MessageReader reader(feature.list, 0);
-  while (reader.next()) {
-    if (!reader.field().is(1, WireType::kLengthDelimited) || !reader.content().empty()) return true;
-  }
-  return !reader.finish();
-}
-
-// Returns the error of a list whose values are not of its type.
-Error no_example() { return {.code = Code::kDamage, .detail = "not a valid tensorflow.Example"}; }
-
-Error feature_error(std::string_view feature, std::string_view what) {
-  return {.code = Code::kDamage, .detail = fmt::format("feature {} {}", printable(feature), what)};
-}
-
-// Returns the features of a record among Examples.
-Result<std::vector<tensorflow::NamedFeature>> features_in(Bytes record, const Limits& limits) {
-  if (tensorflow::is_empty_example(record)) return std::vector<tensorflow::NamedFeature>();
-  return tensorflow::features_of_example(record, limits);
-}
-
-Error nul_in(std::string_view feature) {
-  return unsupported(fmt::format("feature {} has a NUL in its name", printable(feature)));
-}
-
 // Returns whether paths lead through a field. Those in a map lead to all keys or values.
 bool has_paths(const MessageField& field) { return field.type == FieldType::kMessage; }
-
-constexpr std::array<std::pair<std::string_view, FeatureKind>, 3> kListsOfFeatures = {
-    {{".bytes_list.value", FeatureKind::kBytes},
-     {".float_list.value", FeatureKind::kFloats},
-     {".int64_list.value", FeatureKind::kInts}}};
-
-// Returns a name without the place of all features.
-std::string_view name_in_features(std::string_view name) {
-  constexpr std::string_view kPlace = "features.feature.";
-  return name.starts_with(kPlace) ? name.substr(kPlace.size()) : name;
-}
-
-// Returns the feature that a name leads to if it is the path of its values, and the kind of these; otherwise nullopt.
-std::optional<std::pair<std::string_view, FeatureKind>> feature_of_values(std::string_view name) {
-  for (const auto& [list, kind] : kListsOfFeatures) {
-    if (name.ends_with(list)) return std::pair(name.substr(0, name.size() - list.size()), kind);
-  }
-  return std::nullopt;
-}
 
 // Returns an error, which says what to try if records after the first ones may have columns.
 Error without_columns(Error why, const RowSources& sources, std::size_t records) {
@@ -247,21 +168,19 @@ Result<void> RowSchema::add_first(const RequestContext& context, const RowSource
   if (records.empty()) return no_columns("records of unknown type");
   ASSIGN_OR_RETURN(const auto store, first_store(context, sources));
   const RecordSchema& format = store->schema();
-  FeatureNames names;
-  bool has_examples = false;
   Result<void> unreadable;  // why the first record is left out that is JSON and has no value
   const auto add = [&](Bytes record) -> Result<void> {
-    if (!has_examples && !values_) {
-      has_examples = tensorflow::features_of_example(record, limits_).has_value();
-      if (has_examples) TRY(select_features());
-      if (!has_examples) values_ = kind_of(format, record);
+    if (!features_ && !values_) {
+      const bool is_example = tensorflow::features_of_example(record, limits_).has_value();
+      if (is_example) TRY(begin_features(sources));
+      if (!is_example) values_ = kind_of(format, record);
       if (values_) value_columns_.emplace(selection_);
     }
-    if (has_examples) return add_example(sources, record, names);
+    if (features_) return features_->add(record);
     return values_ ? add_value(format, record, unreadable) : Result<void>();
   };
   TRY(add_all(context, sources, records, add));
-  if (has_examples) return finish_features(sources, records.size(), names);
+  if (features_) return finish_features(sources, records.size());
   if (!values_) return no_columns("records of unknown type");
   auto fields = value_columns_->finish();
   if (!fields && !unreadable) return unreadable;
@@ -316,88 +235,32 @@ Result<void> RowSchema::append_value(ColumnBuilder& builder, const RecordSchema&
   return json ? value_columns_->append(builder, json->value) : unsupported("not a JSON object");
 }
 
-Result<void> RowSchema::add_example(const RowSources& sources, Bytes record, FeatureNames& names) {
-  const auto features = tensorflow::features_of_example(record, limits_);
-  if (!features) return {};
-  for (const auto& feature : *features) {
-    if (feature.kind == FeatureKind::kNone) continue;
-    names.emplace(feature.name);
-    if (!column_of(feature.name)) continue;
-    if (!sources.allows_nul && feature.name.find('\0') != std::string_view::npos) return nul_in(feature.name);
-    const auto known = features_.try_emplace(std::string(feature.name), Feature{.kind = feature.kind}).first;
-    Feature& column = known->second;
-    column.is_list = column.is_list || sources.lists || values_of(feature) != 1;
-    // An empty list of another type may precede the first value.
-    if (!column.has_values) column.kind = feature.kind;
-    column.has_values = column.has_values || has_values(feature);
-  }
-  if (features_.size() <= SchemaLimits().fields && names.size() <= kMostNames) return {};
-  const std::size_t most = features_.size() > SchemaLimits().fields ? SchemaLimits().fields : kMostNames;
-  return Error{.code = Code::kLimit,
-               .detail = fmt::format("the Examples have more than {} features{}", most,
-                                     selection_.is_all() ? " (try: --select)" : "")};
-}
-
 Result<void> RowSchema::add_features(const RequestContext& context, const RowSources& sources,
                                      const std::vector<std::string>& records) {
-  TRY(select_features());
-  FeatureNames names;
-  TRY(add_all(context, sources, records, [&](Bytes record) { return add_example(sources, record, names); }));
+  TRY(begin_features(sources));
+  TRY(add_all(context, sources, records, [&](Bytes record) { return features_->add(record); }));
   if (records.empty()) return no_columns("records of unknown type");
-  return finish_features(sources, records.size(), names);
+  return finish_features(sources, records.size());
 }
 
-Result<void> RowSchema::finish_features(const RowSources& sources, std::size_t records, const FeatureNames& names) {
-  if (names.empty()) return without_columns(unsupported("no feature has a type"), sources, records);
-  TRY(check_features(names));
-  for (auto& [name, feature] : features_) {
-    feature.column = root_.fields.size();
-    root_.fields.push_back({.name = std::string(*column_of(name)),
-                            .number = static_cast<std::uint32_t>(feature.column + 1),
-                            .type = type_of(feature.kind),
-                            .is_repeated = feature.is_list,
-                            .has_presence = true});
-  }
+Result<void> RowSchema::begin_features(const RowSources& sources) {
+  ASSIGN_OR_RETURN(
+      features_,
+      FeatureColumns::of(
+          {.selection = selection_, .limits = limits_, .lists = sources.lists, .allows_nul = sources.allows_nul}));
+  return {};
+}
+
+Result<void> RowSchema::finish_features(const RowSources& sources, std::size_t records) {
+  auto fields = features_->finish();
+  if (!fields && !features_->has_types()) return without_columns(std::move(fields).error(), sources, records);
+  ASSIGN_OR_RETURN(root_.fields, std::move(fields));
   return {};
 }
 
 std::optional<std::string_view> RowSchema::column_of(std::string_view feature) const {
-  if (selection_.is_all()) return feature;
-  const auto known = selected_features_.find(feature);
-  return known == selected_features_.end() ? std::nullopt : std::optional<std::string_view>(known->second);
-}
-
-Result<void> RowSchema::select_features() {
-  const auto add = [&](std::string_view feature, const std::string& given) -> Result<void> {
-    const auto [known, is_new] = selected_features_.try_emplace(std::string(feature), given);
-    if (is_new || known->second == given) return {};
-    return unsupported(fmt::format("{} and {} name the same column", printable(known->second), printable(given)));
-  };
-  for (const std::string& given : selection_.names()) {
-    const std::string_view name = name_in_features(given);
-    TRY(add(name, given));
-    if (const auto feature = feature_of_values(name)) TRY(add(feature->first, given));
-  }
-  return {};
-}
-
-Result<void> RowSchema::check_features(const FeatureNames& names) const {
-  std::vector<std::string> known(names.begin(), names.end());
-  for (const std::string& given : selection_.names()) {
-    const std::string_view name = name_in_features(given);
-    const auto values = feature_of_values(name);
-    const auto feature = values ? features_.find(values->first) : features_.end();
-    const bool has_values = feature != features_.end() && feature->second.kind == values->second;
-    const bool is_feature = names.contains(name);
-    if (is_feature && has_values) return unsupported(fmt::format("{} names several columns", printable(given)));
-    if (is_feature || has_values) known.push_back(given);
-  }
-  return selection_.check(known);
-}
-
-bool RowSchema::is_list(std::string_view feature) const {
-  const auto known = features_.find(feature);
-  return known == features_.end() || known->second.is_list;
+  if (features_) return features_->column_of(feature);
+  return selection_.is_all() ? std::optional(feature) : std::nullopt;
 }
 
 Result<std::shared_ptr<const RowSchema>> RowSchema::find_scalars(const RequestContext& context,
@@ -481,51 +344,7 @@ Result<void> RowDecoder::append_any(ColumnBuilder& builder, Bytes record, std::v
     const RecordSchema& format = store_ != nullptr ? store_->schema() : none;
     return schema_->append_value(builder, format, record);
   }
-  return schema_->type_ ? builder.append_message(record) : schema_->append_example(builder, record);
-}
-
-Error RowSchema::several_values(std::string_view feature) {
-  return feature_error(feature,
-                       "has several values, but at most one in each of the first 1,024 records (try: --lists)");
-}
-
-Result<void> RowSchema::append_example(ColumnBuilder& builder, Bytes record) const {
-  ASSIGN_OR_RETURN(const auto features, features_in(record, limits_));
-  std::vector<bool> has_list(root_.fields.size());  // by column
-  for (const auto& feature : features) {
-    const auto known = features_.find(feature.name);
-    if (known != features_.end() && feature.kind != FeatureKind::kNone) has_list[known->second.column] = true;
-    const bool is_skipped = known == features_.end() && !column_of(feature.name);
-    if (is_skipped || !has_values(feature)) continue;
-    if (known == features_.end()) {
-      return feature_error(feature.name, "does not occur in the first 1,024 records (try: --scan-columns)");
-    }
-    if (known->second.kind != feature.kind) {
-      return feature_error(feature.name, "has another type than in an earlier record");
-    }
-    const MessageField& field = root_.fields[known->second.column];
-    ColumnBuilder& column = builder.child_at(known->second.column);
-    MessageReader reader(feature.list, 0);
-    while (reader.next()) {
-      const protobuf::Field& item = reader.field();
-      if (!item.is(1, wire_type_of(field)) && !item.is(1, WireType::kLengthDelimited)) return no_example();
-      TRY(column.add_items(item, reader.content()));
-    }
-    TRY(reader.finish());
-    if (!field.is_repeated && column.size() > builder.size() + 1) {
-      return RowSchema::several_values(feature.name);
-    }
-  }
-  for (std::size_t i = 0; i < root_.fields.size(); ++i) {
-    ColumnBuilder& column = builder.child_at(i);
-    if (root_.fields[i].is_repeated) {
-      TRY(has_list[i] ? column.append_list() : column.append_null());
-    } else if (column.size() == builder.size()) {
-      TRY(column.append_absent());
-    }
-  }
-  builder.complete_row();
-  return {};
+  return schema_->type_ ? builder.append_message(record) : schema_->features_->append(builder, record);
 }
 
 }  // namespace recordfs

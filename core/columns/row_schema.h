@@ -4,10 +4,8 @@
 
 #include <cstddef>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -18,12 +16,12 @@
 #include "core/base/result.h"
 #include "core/columns/column_builder.h"
 #include "core/columns/column_selection.h"
+#include "core/columns/feature_columns.h"
 #include "core/columns/scalar_rows.h"
 #include "core/columns/value_columns.h"
 #include "core/decoding/descriptor_set.h"
 #include "core/decoding/message_schema.h"
 #include "core/formats/field_projection.h"
-#include "core/formats/tensorflow_example.h"
 #include "core/store/record_store.h"
 
 namespace recordfs {
@@ -116,13 +114,11 @@ class RowSchema {
   const MessageField& root() const { return root_; }
 
   // Returns whether the records are Examples.
-  bool has_features() const { return !features_.empty(); }
-  // Returns whether a feature is a list, also true for one that the first records lack.
-  bool is_list(std::string_view feature) const;
+  bool has_features() const { return features_.has_value(); }
+  // As of FeatureColumns; true for other records.
+  bool is_list(std::string_view feature) const { return !features_ || features_->is_list(feature); }
   // Returns the name of the column that a feature is in, as the selection has it; nullopt if it is not selected.
   std::optional<std::string_view> column_of(std::string_view feature) const;
-  // Returns the error of a record with several values of a feature that is no list.
-  static Error several_values(std::string_view feature);
   // Adds the fields of a record that the columns come from. Returns false if all may be needed, because the records are
   // not messages of one type.
   bool add_wanted_fields(FieldProjection& wanted) const;
@@ -136,15 +132,6 @@ class RowSchema {
 
  private:
   friend class RowDecoder;
-  struct Feature {
-    std::size_t column = 0;
-    tensorflow::FeatureKind kind{};
-    bool is_list = false;
-    bool has_values = false;  // in the first records
-  };
-
-  using FeatureNames = std::set<std::string, std::less<>>;  // also of features that are not selected
-
   // Whose first records have values.
   enum class ValueKind : std::uint8_t { kFormat, kJson };
 
@@ -152,17 +139,13 @@ class RowSchema {
                          const std::vector<std::string>& records);
   Result<void> add_features(const RequestContext& context, const RowSources& sources,
                             const std::vector<std::string>& records);
-  Result<void> add_example(const RowSources& sources, Bytes record, FeatureNames& names);
-  // Sets selected_features_. Fails with kUnsupported if two names lead to the same feature.
-  Result<void> select_features();
-  Result<void> check_features(const FeatureNames& names) const;
-  Result<void> finish_features(const RowSources& sources, std::size_t records, const FeatureNames& names);
+  Result<void> begin_features(const RowSources& sources);
+  Result<void> finish_features(const RowSources& sources, std::size_t records);
   static Result<void> add_all(const RequestContext& context, const RowSources& sources,
                               const std::vector<std::string>& records, const RowSources::TakeRecord& add);
   static std::optional<ValueKind> kind_of(const RecordSchema& format, Bytes record);
   Result<void> add_value(const RecordSchema& format, Bytes record, Result<void>& unreadable);
   Result<void> append_value(ColumnBuilder& builder, const RecordSchema& format, Bytes record) const;
-  Result<void> append_example(ColumnBuilder& builder, Bytes record) const;
 
   Result<void> select_fields(std::vector<MessageField> fields);
 
@@ -171,11 +154,10 @@ class RowSchema {
   ColumnSelection selection_{};
   MessageField root_{};
   bool has_scalars_ = false;
-  std::optional<ValueKind> values_{};                                    // of records without a type
-  std::optional<ValueColumns> value_columns_{};                          // of these
-  std::optional<RecordType> type_{};                                     // of messages
-  std::map<std::string, Feature, std::less<>> features_{};               // of Examples
-  std::map<std::string, std::string, std::less<>> selected_features_{};  // the names that are given, by feature
+  std::optional<ValueKind> values_{};            // of records without a type
+  std::optional<ValueColumns> value_columns_{};  // of these
+  std::optional<RecordType> type_{};             // of messages
+  std::optional<FeatureColumns> features_{};     // of Examples
 };
 
 }  // namespace recordfs

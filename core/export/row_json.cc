@@ -143,7 +143,7 @@ Result<std::string> RowReader::row_of_example(Bytes record) const {
     if (lists == nullptr) continue;
     const auto& values = std::get<Value::List>(only_member(*lists)->is);
     const bool is_list = form_.schema == nullptr || form_.schema->is_list(name);
-    if (!is_list && values.size() > 1) return RowSchema::several_values(name);
+    if (!is_list && values.size() > 1) return FeatureColumns::several_values(name);
     if (!is_list && values.empty()) continue;
     writer.name(*column);
     if (is_list) writer.begin_list();
