@@ -73,7 +73,7 @@ class Export {
     if (!place_) return fail_output({.why = place_.error()});
     if (place_->stream) stream_.emplace(std::move(place_->stream), options_.output);
     context_.decode_with(options_.types);
-    const auto reader = is_database() ? nullptr : open_set(options_.words, context_);
+    const auto reader = has_database() ? nullptr : open_set(options_.words, context_);
     if (reader && prepare(*reader)) {
       is_complete_ = true;
       if (options_.random.is_given()) {
@@ -95,14 +95,19 @@ class Export {
   }
 
  private:
-  // Returns whether the source is the directory of a database, after printing that it is not exported: its files have
+  // Returns whether a source is the directory of a database, after printing that it is not exported: its files have
   // older values and deleted keys too.
-  bool is_database() {
+  bool has_database() {
     const auto& files = options_.words.files;
-    const bool is = files.size() == 1 && SourceSpec{.words = files}.kind() == SourceSpec::Kind::kDatabase;
-    if (is)
-      context_.fail(kExitWrongUse, files.front() + ": a database, which is not exported (try: recordfs cat --json)");
-    return is;
+    const auto database = std::ranges::find_if(files, [&](const std::string& file) {
+      struct stat st {};
+      const bool may_be = files.size() == 1 || (::stat(file.c_str(), &st) == 0 && S_ISDIR(st.st_mode));
+      return may_be && SourceSpec{.words = {file}}.kind() == SourceSpec::Kind::kDatabase;
+    });
+    if (database == files.end()) return false;
+    context_.fail(kExitWrongUse,
+                  printable(*database) + ": a database, which is not exported (try: recordfs cat --json)");
+    return true;
   }
 
   Output& stream() { return stream_ ? *stream_ : context_.output(); }

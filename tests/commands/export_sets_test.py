@@ -246,7 +246,8 @@ class ExportSets(commands.Case):
 
     def test_database_is_not_exported(self):
         path = next(path for path in sorted((commands.corpus() / "database").iterdir()) if (path / "CURRENT").exists())
-        self.assert_ends(commands.WRONG_USE, "a database, which is not exported", "export", path, "-o", self.target / "a.tfrecord")
+        for words in ([path], [path, path], [commands.sample("tfrecord/examples.tfrecord"), path]):
+            self.assert_ends(commands.WRONG_USE, "a database, which is not exported", "export", *words, "-o", self.target / "a.tfrecord")
 
     def test_names_of_columns_can_be_in_quotes(self):
         path = self.examples({"a,b": [1], 'c`d"': [2], "e": [3]})

@@ -175,6 +175,8 @@ class Places(Case):
                      lambda: ds.__arrow_c_stream__(), lambda: ds.sample(1), lambda: list(ds[1:3]), lambda: list(reversed(ds))):
             with self.assertRaisesRegex(recordfs.UnsupportedError, r"a database, which has keys and no records \(try: its keys"):
                 read()
+        with self.assertRaisesRegex(ValueError, "a database is opened alone"):
+            recordfs.open(self.database, self.database)
         self.assertLess(0, sum(len(shard) for shard in ds.shards if shard.path.endswith(".log")) + len(ds.keys))
 
     def test_wal_dir_and_db_path_need_a_database(self):

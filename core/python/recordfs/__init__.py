@@ -85,7 +85,7 @@ def open(path: str | os.PathLike | Iterable[str | os.PathLike] = "", *more: str 
     UnsupportedError
         No format recognizes the file.
     ValueError
-        `wal_dir` or `db_path` is given without the directory of a database.
+        `wal_dir` or `db_path` is given without the directory of a database, or such a directory with other paths.
 
     Examples
     --------
@@ -114,6 +114,8 @@ def open(path: str | os.PathLike | Iterable[str | os.PathLike] = "", *more: str 
     is_one = join and len(words) == 1 and _recordfs.is_database(words[0])
     place = _DatabasePlace(_absolute(words[0]) if is_one else "", _absolute(wal_dir),
                            tuple(map(_absolute, _paths_of(db_path))), as_of_timestamp)
+    if join and not is_one and any(os.path.isdir(word) and _recordfs.is_database(word) for word in words):
+        raise ValueError("a database is opened alone: its files have older values and deleted keys too")
     if not is_one and (place.wal_dir or place.db_paths):
         raise ValueError("wal_dir and db_path: no directory of a database was given")
     if not join:

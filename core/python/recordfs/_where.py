@@ -1,7 +1,6 @@
 """The records that a condition selects."""
 from __future__ import annotations
 
-import difflib
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -48,8 +47,8 @@ def _check(stream: _recordfs.Stream | _recordfs.CountedColumns, path: str, on_da
     """Raises or warns if the condition does not fit the records that were read."""
     absent, present, mismatched, undecoded, chunk, reason, several = stream.doubts()
     for name in absent:
-        similar = difflib.get_close_matches(name, present, 2)
-        raise ValueError(f"no record has a field {name}" + (f" (did you mean {' or '.join(similar)}?)" if similar else ""))
+        similar = _recordfs.similar_names(name, sorted(present))
+        raise ValueError(f"no record has a field {name}" + (f" (did you mean {similar}?)" if similar else ""))
     for name in several:
         raise ValueError(f"{name} names several columns, because names have dots")
     for term in mismatched:
