@@ -348,7 +348,8 @@ void Network::run() {
     end.was_reused = connections == 0;
     end.was_refused = transfer->was_refused_ && end.code != CURLE_OK;
     end.reason = transfer->reason_[0] != '\0' ? transfer->reason_.data() : ::curl_easy_strerror(end.code);
-    if (end.code == CURLE_PEER_FAILED_VERIFICATION && certificates_.empty() && !has_own_certificates()) {
+    const bool is_unverified = end.code == CURLE_PEER_FAILED_VERIFICATION || end.code == CURLE_SSL_CACERT_BADFILE;
+    if (is_unverified && certificates_.empty() && !has_own_certificates()) {
       end.reason += " (no certificates found: install ca-certificates, or set SSL_CERT_FILE)";
     }
     end.is_too_long = transfer->is_too_long_ || exceeds_limit(easy, end.code);
