@@ -12,6 +12,7 @@
 #include "core/dataset/record_block.h"
 #include "core/store/record_store.h"
 #include "core/store/wait_ticket.h"
+#include "core/verify/verification.h"
 
 using namespace recordfs;
 using namespace recordfs::api;
@@ -93,30 +94,71 @@ struct recordfs_chunks : Handle {
   recordfs_chunk current{};
 };
 
+namespace {
+
+struct FoundRegion {
+  recordfs_region region;
+  std::string kind;
+  std::string reason;
+};
+
+FoundRegion found_region(const DamageRow& row) {
+  const DamagedRegion& region = row.region;
+  return {.region = {.begin = region.begin,
+                     .end = region.end,
+                     .first_ordinal = row.first_ordinal,
+                     .records_lost = region.records_lost.value_or(RECORDFS_UNKNOWN),
+                     .least_records_lost = region.records_lost.value_or(region.least_lost),
+                     .kind = nullptr,
+                     .reason = nullptr},
+          .kind = std::string(to_string(region.damage_class)),
+          .reason = region.reason};
+}
+
+FoundRegion found_region(const Finding& finding) {
+  return {.region = {.begin = finding.begin,
+                     .end = finding.end.value_or(RECORDFS_UNKNOWN),
+                     .first_ordinal = RECORDFS_UNKNOWN,
+                     .records_lost = finding.records_lost.value_or(RECORDFS_UNKNOWN),
+                     .least_records_lost = finding.records_lost.value_or(finding.least_lost),
+                     .kind = nullptr,
+                     .reason = nullptr},
+          .kind = std::string(finding.word),
+          .reason = finding.reason};
+}
+
+template <class Rows>
+std::vector<FoundRegion> found_regions(const Rows& rows) {
+  std::vector<FoundRegion> found;
+  found.reserve(rows.size());
+  for (const auto& row : rows) found.push_back(found_region(row));
+  return found;
+}
+
+std::vector<FoundRegion> verify_file(const RecordStore& store, unsigned threads) {
+  constexpr std::uint64_t kMemory = 64u << 20;  // bytes of decoded chunks
+  Verdict verdict = verify(store, threads, kMemory, [](std::uint64_t) { return true; });
+  if (auto unchecked = finding_without_checksums(verdict)) verdict.findings.push_back(*std::move(unchecked));
+  return found_regions(verdict.findings);
+}
+
+}  // namespace
+
 struct recordfs_damage : Handle {
-  explicit recordfs_damage(std::shared_ptr<const std::vector<DamageRow>> all) : rows(std::move(all)) {}
+  explicit recordfs_damage(std::vector<FoundRegion> found) : regions(std::move(found)) {}
 
   recordfs_status next(const recordfs_region** region) {
-    if (at == rows->size()) return RECORDFS_END;
-    const DamageRow& row = (*rows)[at];
-    kind = to_string(row.region.damage_class);
-    current = {.begin = row.region.begin,
-               .end = row.region.end,
-               .first_ordinal = row.first_ordinal,
-               .records_lost = row.region.records_lost.value_or(RECORDFS_UNKNOWN),
-               .least_records_lost = row.region.records_lost.value_or(row.region.least_lost),
-               .kind = kind.c_str(),
-               .reason = row.region.reason.c_str()};
-    ++at;
-    *region = &current;
+    if (at == regions.size()) return RECORDFS_END;
+    FoundRegion& found = regions[at++];
+    found.region.kind = found.kind.c_str();
+    found.region.reason = found.reason.c_str();
+    *region = &found.region;
     return RECORDFS_OK;
   }
 
  private:
-  const std::shared_ptr<const std::vector<DamageRow>> rows;
+  std::vector<FoundRegion> regions;
   std::size_t at = 0;
-  std::string kind{};
-  recordfs_region current{};
 };
 
 recordfs_status recordfs_chunks_open(const recordfs_dataset* dataset, size_t file, recordfs_chunks** chunks) {
@@ -136,8 +178,16 @@ void recordfs_chunks_close(recordfs_chunks* chunks) { free_object(chunks); }
 recordfs_status recordfs_damage_open(const recordfs_dataset* dataset, size_t file, recordfs_damage** damage) {
   const auto make = [&]() -> Result<recordfs_damage*> {
     ASSIGN_OR_RETURN(const auto store, open_file_of(*dataset->set, file));
-    ASSIGN_OR_RETURN(auto rows, wait_for({}, [&] { return store->index().damage(); }));
-    return std::make_unique<recordfs_damage>(std::move(rows)).release();
+    ASSIGN_OR_RETURN(const auto rows, wait_for({}, [&] { return store->index().damage(); }));
+    return std::make_unique<recordfs_damage>(found_regions(*rows)).release();
+  };
+  return answer(damage, make, about_file(dataset, file), dataset);
+}
+
+recordfs_status recordfs_verify(const recordfs_dataset* dataset, size_t file, recordfs_damage** damage) {
+  const auto make = [&]() -> Result<recordfs_damage*> {
+    ASSIGN_OR_RETURN(const auto store, open_file_of(*dataset->set, file));
+    return std::make_unique<recordfs_damage>(verify_file(*store, dataset->set->threads())).release();
   };
   return answer(damage, make, about_file(dataset, file), dataset);
 }

@@ -207,24 +207,30 @@ void recordfs_chunks_close(recordfs_chunks* chunks);
 
 /* ---- Damage ---- */
 
-/* Iterates over the regions of a file that a scan of the headers finds damaged. A checksum of records that the headers
-   do not cover is checked only when the records are read. */
+/* Iterates over the damaged regions of a file. */
 typedef struct recordfs_damage recordfs_damage;
 
 typedef struct recordfs_region {
   uint64_t begin;         /* the region is the file's bytes from here */
-  uint64_t end;           /* up to here */
-  uint64_t first_ordinal; /* in the file, of the first record after it */
+  uint64_t end;           /* up to here; RECORDFS_UNKNOWN if only the begin is known, as of a record */
+  uint64_t first_ordinal; /* in the file, of the first record after it; of recordfs_verify(), RECORDFS_UNKNOWN */
   uint64_t records_lost;  /* RECORDFS_UNKNOWN: at least `least_records_lost` */
   uint64_t least_records_lost;
-  const char* kind; /* "damage", "unfinished", "stale" or "unsupported" */
+  const char* kind; /* "damage", "unfinished", "stale", "unsupported", or another word of recordfs_verify() */
   const char* reason;
 } recordfs_region;
 
-/* Scans a file as recordfs_count() does, and uses its saved index. Fails as recordfs_file_format(), so with
-   RECORDFS_DAMAGE if the file is missing, and as recordfs_count(). */
+/* Finds the regions that a scan of the headers finds, as recordfs_count() does; uses the saved index of the file. What
+   only the content of records shows is not among them. Fails as recordfs_file_format(), so with RECORDFS_DAMAGE if the
+   file is missing, and as recordfs_count(). */
 RECORDFS_MUST_CHECK recordfs_status recordfs_damage_open(const recordfs_dataset* dataset, size_t file,
                                                          recordfs_damage** damage);
+
+/* Finds all of them: reads every chunk, record and metadata of a file, as `recordfs verify` does. The kind of a region
+   may also be "unreadable", if it could not be read this time, and "unchecked", if memory was short or records have no
+   checksum. Fails as recordfs_file_format(). */
+RECORDFS_MUST_CHECK recordfs_status recordfs_verify(const recordfs_dataset* dataset, size_t file,
+                                                    recordfs_damage** damage);
 
 /* Returns the next region, valid until the next call. Returns RECORDFS_END after the last one. */
 RECORDFS_MUST_CHECK recordfs_status recordfs_damage_next(recordfs_damage* damage, const recordfs_region** region);

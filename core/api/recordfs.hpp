@@ -229,6 +229,9 @@ class Dataset {
   Result<Damage> damage(std::size_t file = 0) const {
     return detail::make<Damage, recordfs_damage*>(recordfs_damage_open, dataset_.get(), file);
   }
+  Result<Damage> verify(std::size_t file = 0) const {
+    return detail::make<Damage, recordfs_damage*>(recordfs_verify, dataset_.get(), file);
+  }
 
  private:
   template <class Function, class... Arguments>

@@ -1,4 +1,4 @@
-/* Prints the format of each file of a data set, and where it is damaged: list_damage PATH... */
+/* Reads each file of a data set, and prints its format and where it is damaged: list_damage PATH... */
 #include <inttypes.h>
 #include <recordfs.h>
 #include <stdio.h>
@@ -17,11 +17,13 @@ static int list(const recordfs_dataset* dataset, size_t file) {
   int found = 0;
 
   if (recordfs_file_format(dataset, file, &format) != RECORDFS_OK) return print_error(), 2;
-  if (recordfs_damage_open(dataset, file, &damage) != RECORDFS_OK) return print_error(), 2;
+  if (recordfs_verify(dataset, file, &damage) != RECORDFS_OK) return print_error(), 2;
   printf("%s: %s\n", recordfs_file_path(dataset, file), format);
   while ((status = recordfs_damage_next(damage, &region)) == RECORDFS_OK) {
     found = 1;
-    printf("  bytes %" PRIu64 " to %" PRIu64 ": %s: %s", region->begin, region->end, region->kind, region->reason);
+    printf("  byte %" PRIu64, region->begin);
+    if (region->end != RECORDFS_UNKNOWN) printf(" to %" PRIu64, region->end);
+    printf(": %s: %s", region->kind, region->reason);
     if (region->records_lost != RECORDFS_UNKNOWN) printf("; %" PRIu64 " records lost", region->records_lost);
     printf("\n");
   }
