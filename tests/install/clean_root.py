@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Tests the .debs in a bare Debian: apt-get installs them, a user, mount(8) and Python use them, and dpkg removes them.
 
-    clean_root.py --packages PROGRAM PYTHON --keep FOLDER --checkout FOLDER
+    clean_root.py --packages PROGRAM PYTHON LIBRARY DEVELOPMENT --keep FOLDER --checkout FOLDER
 
 debootstrap makes the bare system from the sources of this system's apt. It is kept in the folder --keep for a day. Each run
 works on a copy, in new namespaces. Exit status: 0 success, 1 failure, 77 the test cannot run here.
@@ -172,6 +172,21 @@ def use_in_python(root):
     root.run("python3", "-c", "import recordfs")  # as root, which could write bytecode
 
 
+def use_library(root, library, development):
+    """Builds an example here, with the files of the packages, and runs it in the system."""
+    with tempfile.TemporaryDirectory() as folder:
+        for package in (library, development):
+            subprocess.run(["dpkg-deb", "-x", package, folder], check=True)
+        source = Path(folder) / "usr/share/doc/librecordfs-dev/examples/print_record.c"
+        words = [f"-I{folder}/usr/include", f"-L{next(Path(folder).glob('usr/lib/*/librecordfs.so')).parent}", "-lrecordfs"]
+        program = root.folder / "tmp/print_record"
+        subprocess.run(["cc", "-o", program, source, *words], check=True)
+    check(root.run(f"/tmp/print_record {HOME}/{SAMPLE} 42", user=USER) == RECORD_42, "wrong bytes in record 42")
+    decoded = root.run(f"/tmp/print_record {HOME}/{MESSAGES} 0 json", user=USER)
+    check(b'"u64":' in decoded and MESSAGE_0 in decoded, "messages are not decoded")
+    use_url(root, "/tmp/print_record", "{url}", "42")
+
+
 def remove(root, name, files_before):
     root.run("dpkg", "-r", name)
     left = root.files() - files_before - root.owned()
@@ -183,7 +198,7 @@ def remove(root, name, files_before):
     check(not info, f"dpkg still has {info}")
 
 
-def try_packages(folder, program, python, checkout):
+def try_packages(folder, program, python, library, development, checkout):
     """Call this in new namespaces, which end with every mount and process in them."""
     bare_system.mount_devices(folder)
     root = Root(folder)
@@ -204,6 +219,11 @@ def try_packages(folder, program, python, checkout):
         "Python reads records and decodes messages": lambda: use_in_python(root),
         "Python reads a URL": lambda: use_url(root, "python3", "-c", f"'{PRINT_42}'", "{url}"),
         "dpkg removes that without a trace": lambda: remove(root, "python3-recordfs", before),
+        "apt-get installs the library alone": lambda: install(root, library),
+        "a program that is linked with it reads records and URLs": lambda: use_library(root, library, development),
+        "apt-get installs the headers": lambda: install(root, development),
+        "dpkg removes the headers without a trace": lambda: remove(root, "librecordfs-dev", before),
+        "dpkg removes the library without a trace": lambda: remove(root, "librecordfs0", before),
     }
     for name, step in steps.items():
         step()
@@ -220,7 +240,7 @@ def in_namespaces(folder, options):
 
 def main():
     parser = argparse.ArgumentParser(allow_abbrev=False)
-    parser.add_argument("--packages", type=lambda text: Path(text).resolve(), nargs=2, required=True)
+    parser.add_argument("--packages", type=lambda text: Path(text).resolve(), nargs=4, required=True)
     parser.add_argument("--keep", type=lambda text: Path(text).resolve(), required=True)
     parser.add_argument("--checkout", type=lambda text: Path(text).resolve(), required=True)
     parser.add_argument("--inside", type=Path, help=argparse.SUPPRESS)
