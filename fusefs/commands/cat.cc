@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "core/dataset/ask_together.h"
 #include "core/dataset/random_order.h"
 #include "core/dataset/source_spec.h"
 #include "core/dataset/splits.h"
@@ -186,6 +187,9 @@ int cat(const CatOptions& options) {
   context.decode_with(options.form.types);
   if (options.split) context.distinguish_retries(options.form.skips_damage);
   expect_first_range(options.words, context);
+  const RecordWords& words = options.words;
+  const bool reads_all = !options.split && !options.random.is_given() && !words.has_ranges() && words.manifest.empty();
+  if (reads_all && words.files.size() == 1) expect_pass(words.files.front());
   if (names_database(options)) return cat_database(options, context);
   const auto reader = open_set(options.words, context);
   if (!reader) return context.status();

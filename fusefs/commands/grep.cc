@@ -15,6 +15,7 @@
 #include <CLI/CLI.hpp>
 
 #include "core/base/result.h"
+#include "core/dataset/ask_together.h"
 #include "core/dataset/damage_reporter.h"
 #include "core/dataset/source_spec.h"
 #include "core/decoding/json_writer.h"
@@ -72,6 +73,8 @@ class Grep {
     }
     const bool is_here = options_.files.empty() && options_.recursive;
     const std::vector<std::string> inputs = {is_here ? "." : std::string(kStandardInput)};
+    const bool reads_all = most_ == UINT64_MAX && !options_.quiet;
+    if (options_.files.size() == 1 && reads_all) expect_pass(options_.files.front());
     list_files(options_.files.empty() ? inputs : options_.files, options_.recursive, [&](ListedFile file) {
       if (is_here) file.path.erase(0, std::string_view("./").size());
       return take(file);

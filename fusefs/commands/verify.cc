@@ -17,6 +17,7 @@
 #include "core/base/amounts.h"
 #include "core/base/result.h"
 #include "core/base/source.h"
+#include "core/dataset/ask_together.h"
 #include "core/dataset/source_spec.h"
 #include "core/formats/foreign_file.h"
 #include "core/output/replace_file.h"
@@ -104,6 +105,7 @@ class Verify {
     }
     if (!options_.manifest.empty()) add_shards(options_.manifest, {}, names);
     has_container_.resize(names.size());
+    if (names.size() == 1 && !state_) expect_pass(names.front());
     for (std::size_t i = 0; i < names.size(); ++i) list(names, i);
     progress_.set_total(to_read_);
     progress_.add(0);
