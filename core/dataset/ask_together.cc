@@ -11,14 +11,13 @@
 namespace recordfs {
 
 void ask_together(std::span<const std::string> files) {
-  constexpr std::size_t kAtOnce = 16;
   std::vector<Location> remote;
   for (const std::string& file : files.first(std::min(files.size(), kAskedTogether))) {
     Location location(file);
     if (!location.is_local() && file.find('*') == std::string::npos) remote.push_back(std::move(location));
   }
   if (remote.size() < 2) return;
-  Executor executor(static_cast<unsigned>(std::min(remote.size(), kAtOnce)) - 1);
+  Executor executor(static_cast<unsigned>(remote.size()) - 1);
   auto next = remote.begin();
   executor.run_in_order({.tasks = kAskedTogether}, [&]() -> std::optional<Executor::OrderedTask> {
     if (next == remote.end()) return std::nullopt;

@@ -7,9 +7,9 @@
 
 namespace recordfs {
 
-inline constexpr std::size_t kAskedTogether = 64;  // files: as many as a storage keeps the answers for
+inline constexpr std::size_t kAskedTogether = 16;  // files: the answers are used while a storage keeps them
 
-// Asks servers for the statuses of the first kAskedTogether files, several at a time, so that files on servers that do
+// Asks servers for the statuses of the first kAskedTogether files, all at a time, so that files on servers that do
 // not answer are waited for together. The storage keeps the answers, also failures, for some seconds: status_of() and
 // open_source() then return them. Does nothing for local files, for patterns, and for a single file.
 void ask_together(std::span<const std::string> files);

@@ -11,6 +11,7 @@
 #include <fstream>
 #include <iostream>
 #include <memory>
+#include <span>
 #include <thread>
 #include <utility>
 
@@ -20,6 +21,7 @@
 #include "core/base/location.h"
 #include "core/base/sandbox.h"
 #include "core/base/storage.h"
+#include "core/dataset/ask_together.h"
 #include "core/dataset/manifest.h"
 #include "core/dataset/saved_counts.h"
 #include "core/decoding/record_decoder.h"
@@ -321,7 +323,9 @@ void CommandContext::report_region(const std::string& path, const RecordStore& s
 }
 
 void list_files(const std::vector<std::string>& paths, bool descends, const std::function<bool(ListedFile)>& take) {
-  for (const std::string& path : paths) {
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    if (i % kAskedTogether == 0) ask_together(std::span(paths).subspan(i));
+    const std::string& path = paths[i];
     const Location location(path);
     const bool is_one = !descends || !is_directory(location);
     const bool goes_on = is_one                ? take({.path = path})

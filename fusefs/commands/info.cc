@@ -1,10 +1,12 @@
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -17,6 +19,7 @@
 #include "core/base/counted.h"
 #include "core/base/utf8.h"
 #include "core/columns/column_table.h"
+#include "core/dataset/ask_together.h"
 #include "core/dataset/column_totals.h"
 #include "core/dataset/damage_reporter.h"
 #include "core/dataset/ordered_pass.h"
@@ -368,6 +371,14 @@ std::optional<std::string> info_text(const std::string& path, const InfoOptions&
   return table + columns_text(counted);
 }
 
+// Asks servers about the first files, whose first reads are requested at once.
+void expect_files(std::span<const std::string> files, CommandContext& context) {
+  for (const std::string& file : files.first(std::min(files.size(), kAskedTogether))) {
+    expect_open({}, Location(file), std::nullopt, context.services());
+  }
+  ask_together(files);
+}
+
 int info(const InfoOptions& options) {
   CommandContext context(options.reading);
   if (options.columns) context.decode_with(options.counted.types);
@@ -386,9 +397,10 @@ int info(const InfoOptions& options) {
     const RecordWords words{.manifest = options.manifest, .allows_missing = true, .reports_missing = true};
     write(info_text(options.manifest, words, options, context, totals));
   }
-  for (const std::string& word : options.files) {
+  for (std::size_t i = 0; i < options.files.size(); ++i) {
+    if (i % kAskedTogether == 0) expect_files(std::span(options.files).subspan(i), context);
+    const std::string& word = options.files[i];
     const RecordWords words{.files = {word}, .allows_missing = true, .reports_missing = true};
-    expect_open({}, Location(word), std::nullopt, context.services());
     const auto kind = SourceSpec{.words = {word}}.kind();
     const bool is_set = kind == SourceSpec::Kind::kDataSet || kind == SourceSpec::Kind::kDirectory;
     write(is_set ? info_text(word, words, options, context, totals) : info_text(word, options, context, totals));

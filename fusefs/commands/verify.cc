@@ -7,6 +7,7 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -106,7 +107,10 @@ class Verify {
     if (!options_.manifest.empty()) add_shards(options_.manifest, {}, names);
     has_container_.resize(names.size());
     if (names.size() == 1 && !state_) expect_pass(names.front());
-    for (std::size_t i = 0; i < names.size(); ++i) list(names, i);
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      if (i % kAskedTogether == 0) ask_together(std::span(names).subspan(i));
+      list(names, i);
+    }
     progress_.set_total(to_read_);
     progress_.add(0);
     verify_all();

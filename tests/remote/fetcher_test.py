@@ -122,7 +122,7 @@ class ObjectsTest(FetcherTest):
 
     def test_requests_to_many_hosts_at_a_time_all_succeed(self):
         servers = [self.serve() for _ in range(6)]
-        fetching = self.start()
+        fetching = self.start("--timeout=60")  # the servers share one interpreter
         opened = []
         for server in servers:
             server.put("x", DATA)

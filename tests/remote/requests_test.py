@@ -35,10 +35,18 @@ class Case(commands_test.Case):
                 self.assertRegex(request.range, r"\Abytes=\d+-\d+\Z", "each request has an upper bound")
         return log, done.out
 
+    def requests_in(self, most, *words):
+        """The same of a command that needs at most so many round trips. Requests that are in flight together count as one.
+
+        A busy machine may send them a round trip apart, so a command that keeps nothing is tried again."""
+        for _ in range(4 if "--no-cache" in words else 1):
+            log, out = self.requests_of(*words)
+            if len(rounds(log)) <= most:
+                return log, out
+        self.fail((words, log))
+
     def assert_requests(self, most, *words):
-        """A command needs at most as many round trips. Requests that are in flight together count as one."""
-        log, out = self.requests_of(*words)
-        self.assertLessEqual(len(rounds(log)), most, (words, log))
+        log, out = self.requests_in(most, *words)
         self.assertLessEqual(len(log), most + 2, (words, log))
         return out
 
@@ -158,8 +166,7 @@ class RoundTrips(Case):
                 self.assertEqual(out, self.answer(["cat", path, ordinal]).out)
 
     def assert_numbers(self, most, *words):
-        log, out = self.requests_of(*words)
-        self.assertLessEqual(len(rounds(log)), most[0], (words, log))
+        log, out = self.requests_in(most[0], *words)
         self.assertLessEqual(sum(request.sent for request in log) / 1024, most[1], (words, log))
         return out
 
@@ -287,6 +294,19 @@ class ManyFiles(Case):
             self.assertEqual(done.err.count(f"/{number}.tfrecord: "), 1, done.err)
         # Each small request without a response is repeated once on another connection.
         self.assertLessEqual(len(self.server.take_log()), 2 * len(urls))
+
+    def test_commands_for_each_file_wait_together_for_servers_that_do_not_answer(self):
+        for number in range(12):
+            (self.root / f"{number}.tfrecord").write_bytes(tfrecord([b"%d" % number]))
+        urls = [self.server.url(f"{number}.tfrecord") for number in range(12)]
+        self.server.rules.append(Rule(r"/[0-9]\.tfrecord", stalled))
+        for words in (["info"], ["verify"], ["grep", "-c", "1"]):
+            self.server.most_at_once = 0
+            done = self.answer([*words, "--timeout", str(remoting.DEADLINE), *urls])
+            self.assertEqual(done.status, 2, done)
+            for number in range(10):
+                self.assertEqual(done.err.count(f"/{number}.tfrecord: "), 1, done.err)
+            self.assertGreater(self.server.most_at_once, 4, words)
 
 
 class ManyShardsOfS3(Case):
