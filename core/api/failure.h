@@ -50,7 +50,8 @@ recordfs_status guarded(const Function& function) noexcept {
 template <class Function, class... Handles>
 recordfs_status guarded_for(const Function& function, const Handles*... handles) noexcept {
   return guarded([&] {
-    if ((... || (handles == nullptr))) return report(misuse("an argument is NULL"));
+    const bool has_null = (... || !handles);
+    if (has_null) return report(misuse("an argument is NULL"));
     if ((... || handles->is_of_parent())) return report(misuse("the process has forked since this object was made"));
     prepare_after_fork();
     return function();
