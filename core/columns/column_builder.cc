@@ -6,6 +6,7 @@
 #include <cstring>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -338,15 +339,50 @@ void ColumnBuilder::keep(std::size_t child, const Field& field, Bytes content) {
   found.content = content;
 }
 
+Result<void> ColumnBuilder::keep_entry(const Field& field, Bytes entry) {
+  if (field.type != WireType::kLengthDelimited) return {};
+  TRY(budget_.take(kPerOccurrence + entry.size()));
+  Occurrence& kept = found_.emplace_back();
+  kept = {.is_there = true, .field = field, .content = entry};
+  MessageReader reader(entry, kGroupDepth);
+  while (reader.next()) {
+    const Field& part = reader.field();
+    if (part.number != 1) continue;
+    const bool is_text = part.type == WireType::kLengthDelimited;
+    const std::uint64_t number =
+        is_text || part.type == WireType::kVarint ? part.value : fixed_of(part.type, reader.content());
+    kept.merged = is_text ? std::string(as_text(reader.content())) : number == 0 ? "" : std::to_string(number);
+  }
+  return reader.finish();
+}
+
+Result<void> ColumnBuilder::add_entries() {
+  std::vector<Occurrence*> by_key;
+  by_key.reserve(found_.size());
+  for (Occurrence& entry : found_) by_key.push_back(&entry);
+  std::ranges::stable_sort(by_key, {}, [](const Occurrence* entry) { return std::string_view(entry->merged); });
+  for (std::size_t i = 1; i < by_key.size(); ++i) {
+    if (by_key[i - 1]->merged == by_key[i]->merged) by_key[i - 1]->is_there = false;
+  }
+  for (const Occurrence& entry : found_) {
+    if (entry.is_there) TRY(add_items(entry.field, entry.content));
+  }
+  return {};
+}
+
 Result<void> ColumnBuilder::read_fields(Bytes message) {
   for (Occurrence& found : found_) found.is_there = false;
+  for (ColumnBuilder& each : children_) {
+    if (each.is_list_) each.found_.clear();
+  }
   MessageReader reader(message, kGroupDepth);
   while (reader.next()) {
     const Field& field = reader.field();
     ColumnBuilder* const found = child(field.number);
     if (found == nullptr) continue;
     if (found->is_list_) {
-      TRY(found->add_items(field, reader.content()));
+      const bool is_entry = found->field_.is_map;
+      TRY(is_entry ? found->keep_entry(field, reader.content()) : found->add_items(field, reader.content()));
     } else if (field.type == wire_type_of(found->field_)) {
       if (is_message(found->field_)) TRY(budget_.take(kPerOccurrence + reader.content().size()));
       keep(static_cast<std::size_t>(found - children_.data()), field, reader.content());
@@ -362,6 +398,7 @@ Result<void> ColumnBuilder::append_message(Bytes message) {
   for (std::size_t i = 0; i < children_.size(); ++i) {
     ColumnBuilder& child = children_[i];
     if (child.is_list_) {
+      TRY(child.add_entries());
       TRY(child.append_list());
     } else if (found_[i].is_there) {
       TRY(child.append_value(found_[i].field, found_[i].content));

@@ -80,7 +80,7 @@ class ColumnBuilder {
     bool is_there = false;
     protobuf::Field field{};
     Bytes content{};
-    std::string merged{};  // the content of several, of a message
+    std::string merged{};  // the content of several, of a message; of an entry of a map its key
   };
 
   // `lists`: how many lists a value is in.
@@ -96,6 +96,9 @@ class ColumnBuilder {
   Result<void> append_fixed(Bytes numbers, std::size_t width);
   Result<void> read_fields(Bytes message);
   void keep(std::size_t child, const protobuf::Field& field, Bytes content);
+  // Of a map: keeps an entry, and adds those that were kept, of several with one key the last.
+  Result<void> keep_entry(const protobuf::Field& field, Bytes entry);
+  Result<void> add_entries();
   template <class Number>
   void push(Number number);
   void note(bool is_valid);
@@ -110,7 +113,7 @@ class ColumnBuilder {
   std::vector<std::byte> values_;       // numbers, text, or bits
   std::vector<std::int64_t> offsets_;   // of text and lists
   std::vector<ColumnBuilder> children_;
-  std::vector<Occurrence> found_;  // of each child
+  std::vector<Occurrence> found_;  // of each child; of a map the entries
 };
 
 }  // namespace recordfs

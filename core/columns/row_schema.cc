@@ -63,7 +63,8 @@ void add_parts(const std::vector<MessageField>& fields, const WantedParts& parts
   for (const MessageField& field : fields) {
     const auto inside = parts.member(field.name);
     path.push_back(field.number);
-    if (!inside || inside->is_all() || !has_paths(field) || field.fields.empty()) {
+    // Of the entries of a map with the same key, one counts.
+    if (!inside || inside->is_all() || field.is_map || !has_paths(field) || field.fields.empty()) {
       wanted.add(path);
     } else {
       add_parts(field.fields, *inside, path, wanted);
