@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "core/base/utf8.h"
 #include "core/dataset/ask_together.h"
 #include "core/dataset/random_order.h"
 #include "core/dataset/source_spec.h"
@@ -191,6 +192,11 @@ int cat(const CatOptions& options) {
   const bool reads_all = !options.split && !options.random.is_given() && !words.has_ranges() && words.manifest.empty();
   if (reads_all && words.files.size() == 1) expect_pass(words.files.front());
   if (names_database(options)) return cat_database(options, context);
+  if (const std::string* const database = database_among(words)) {
+    context.fail(kExitWrongUse,
+                 printable(*database) + ": a database, which cat writes alone (try: recordfs cat --json)");
+    return context.finish();
+  }
   const auto reader = open_set(options.words, context);
   if (!reader) return context.status();
   Cat copying(options, *reader, context);

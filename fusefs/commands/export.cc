@@ -20,7 +20,6 @@
 #include "core/columns/row_schema.h"
 #include "core/dataset/damage_reporter.h"
 #include "core/dataset/ordered_pass.h"
-#include "core/dataset/source_spec.h"
 #include "core/export/export_columns.h"
 #include "core/export/export_format.h"
 #include "core/export/random_rows.h"
@@ -95,16 +94,10 @@ class Export {
   }
 
  private:
-  // Returns whether a source is the directory of a database, after printing that it is not exported: its files have
-  // older values and deleted keys too.
+  // Returns whether a source is the directory of a database, after printing that it is not exported.
   bool has_database() {
-    const auto& files = options_.words.files;
-    const auto database = std::ranges::find_if(files, [&](const std::string& file) {
-      struct stat st {};
-      const bool may_be = files.size() == 1 || (::stat(file.c_str(), &st) == 0 && S_ISDIR(st.st_mode));
-      return may_be && SourceSpec{.words = {file}}.kind() == SourceSpec::Kind::kDatabase;
-    });
-    if (database == files.end()) return false;
+    const std::string* const database = database_among(options_.words);
+    if (database == nullptr) return false;
     context_.fail(kExitWrongUse,
                   printable(*database) + ": a database, which is not exported (try: recordfs cat --json)");
     return true;

@@ -1,5 +1,7 @@
 #include "fusefs/commands/named_sets.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <iomanip>
 #include <iostream>
@@ -58,6 +60,15 @@ void expect_first_range(const RecordWords& words, CommandContext& context) {
 std::string set_name(const RecordWords& words) {
   if (!words.manifest.empty()) return words.manifest;
   return words.files.size() == 1 ? words.files.front() : counted(words.files.size(), "file");
+}
+
+const std::string* database_among(const RecordWords& words) {
+  const auto database = std::ranges::find_if(words.files, [&](const std::string& file) {
+    struct stat st {};
+    const bool may_be = words.files.size() == 1 || (::stat(file.c_str(), &st) == 0 && S_ISDIR(st.st_mode));
+    return may_be && SourceSpec{.words = {file}}.kind() == SourceSpec::Kind::kDatabase;
+  });
+  return database == words.files.end() ? nullptr : &*database;
 }
 
 std::optional<ShardList> name_shards(const RecordWords& words, CommandContext& context) {

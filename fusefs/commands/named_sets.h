@@ -27,6 +27,10 @@ void expect_first_range(const RecordWords& words, CommandContext& context);
 // Returns the name of the data set in messages.
 std::string set_name(const RecordWords& words);
 
+// Returns the word that names the directory of a database, whose files have older values and deleted keys too; null if
+// none does.
+const std::string* database_among(const RecordWords& words);
+
 // A shard of a data set, for a command that handles files one by one, or several missing ones.
 struct NamedFile {
   std::string path;

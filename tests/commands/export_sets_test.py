@@ -244,6 +244,12 @@ class ExportSets(commands.Case):
         self.assertEqual(self.table("b.csv", path, "--bytes", "auto", "--select", "e"), [["e"], ["/wA="], ["/wA="]])
         self.assertEqual(self.table("c.csv", path, "--bytes", "base64", "--select", "e"), [["e"], ["/wA="], ["L3dBPQ=="]])
 
+    def test_database_among_other_sources_is_not_read_as_its_files(self):
+        path = next(path for path in sorted((commands.corpus() / "database").iterdir()) if (path / "CURRENT").exists())
+        for words in ([path, path], [commands.sample("tfrecord/examples.tfrecord"), path]):
+            for form in ([], ["--json"]):
+                self.assert_ends(commands.WRONG_USE, "a database, which cat writes alone", "cat", *form, *words)
+
     def test_database_is_not_exported(self):
         path = next(path for path in sorted((commands.corpus() / "database").iterdir()) if (path / "CURRENT").exists())
         for words in ([path], [path, path], [commands.sample("tfrecord/examples.tfrecord"), path]):
