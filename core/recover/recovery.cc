@@ -83,16 +83,18 @@ Result<EncodedRecords> encoded_records(const RequestContext& context, const Reco
 }
 
 // Returns why a finding is no loss: something could not be read this time, or is intact and exceeds the limits, or
-// needs a codec that the build lacks. nullopt: it is one.
-std::optional<Error> error_of(const Finding& finding) {
+// needs a codec that the build lacks. nullopt: it is one, or is taken for one.
+std::optional<Error> error_of(const Finding& finding, bool skips_unsupported) {
   if (finding.word == kUnchecked || finding.word == kUnreadable) {
     return Error{.code = Code::kIo, .position = finding.begin, .detail = finding.reason};
   }
-  if (finding.impact != Impact::kIncomplete) return std::nullopt;
-  return Error{.code = Code::kUnsupported,
-               .position = finding.begin,
-               .detail = fmt::format("byte {}: {}, which is not lost, so nothing is written{}", finding.begin,
-                                     finding.reason, finding.exceeds_limit ? " (try: --max-chunk)" : "")};
+  if (finding.impact != Impact::kIncomplete || skips_unsupported) return std::nullopt;
+  const std::string_view limits = finding.exceeds_limit ? "--max-chunk, " : "";
+  return Error{
+      .code = Code::kUnsupported,
+      .position = finding.begin,
+      .detail = fmt::format("byte {}: {}, which may not be lost, so nothing is written (try: {}--skip-unsupported)",
+                            finding.begin, finding.reason, limits)};
 }
 
 Error not_verified(const std::string& why) {
@@ -200,7 +202,7 @@ Result<void> Recovery::write(OutputFile& output, Recovered& recovered, WriterOpt
   recovered.was_stopped = verdict.was_stopped;
   if (verdict.was_stopped) return {};
   for (Finding& finding : verdict.findings) {
-    if (auto error = error_of(finding)) return std::move(*error);
+    if (auto error = error_of(finding, options_.skips_unsupported)) return std::move(*error);
     if (finding.impact != Impact::kNone) recovered.lost.push_back(std::move(finding));
   }
   if (written.records() != verdict.records) {

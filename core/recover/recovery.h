@@ -41,6 +41,7 @@ class Recovery {
     unsigned threads = 1;
     std::uint64_t memory = 64u << 20;  // bytes of decoded chunks
     bool copies_chunks = true;         // appends intact chunks as they are stored
+    bool skips_unsupported = false;    // takes for lost what this build cannot decode, or what exceeds the limits
     // Called on the calling thread, with the number of bytes read since the last call; false stops.
     std::function<bool(std::uint64_t bytes)> goes_on{};
   };

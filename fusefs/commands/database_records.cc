@@ -32,16 +32,16 @@ void write_json(DatabaseReader& reader, const KeyListOptions& options, const dat
 }  // namespace
 
 void write_keys(DatabaseReader& reader, const KeyListOptions& options, CommandContext& context) {
-  using Form = KeyListOptions::Form;
+  using KeyForm = KeyListOptions::Form;
   const auto families = reader.families(options.view.family, options.is_of_all_families);
   if (families.empty()) return;
   Output& output = context.output();
   std::uint64_t left = options.keys.limit;
   bool has_written = false;
   const auto write = [&](const database::Family& family, const database::KeyIterator& keys) {
-    if (options.form == Form::kJson) {
+    if (options.form == KeyForm::kJson) {
       write_json(reader, options, family, keys);
-    } else if (options.form == Form::kNull) {
+    } else if (options.form == KeyForm::kNull) {
       output.write(keys.key());
       output.write(std::string_view("\0", 1));
     } else {

@@ -37,6 +37,7 @@
 #include "fusefs/commands/output_place.h"
 #include "fusefs/commands/progress.h"
 #include "fusefs/commands/record_words.h"
+#include "fusefs/commands/recovered_files.h"
 #include "fusefs/exit_status.h"
 #include "fusefs/messages.h"
 
@@ -54,7 +55,8 @@ struct RecoverOptions {
   std::string output;  // a file, or a directory
   std::string report;  // a file; empty: none
   bool replaces = false;
-  bool links = false;  // files that lost nothing
+  bool links = false;              // files that lost nothing
+  bool skips_unsupported = false;  // takes for lost what cannot be decoded here
 };
 
 std::optional<struct stat> status_at(const std::string& path) {
@@ -86,44 +88,6 @@ HelperProcess make_directory(const std::string& output) {
             }
             ::rmdir(output.c_str());
           }};
-}
-
-// A file to recover.
-struct RecoveredFile {
-  std::string path;
-  std::string name;  // its path in the directory of the output, which nothing has checked
-};
-
-// Returns the path of a file that begins at the root, or a URL, without what follows the path.
-std::string full_path_of(const std::string& path) {
-  const Location location(path);
-  if (!location.is_local()) return std::string(location.path());
-  return std::filesystem::path(location.absolute().text()).lexically_normal().string();
-}
-
-// Gives each file of a set its path below the directory that was named, or else below the deepest directory that all
-// files of the set are in.
-std::vector<RecoveredFile> with_names(const std::vector<NamedFile>& set) {
-  std::vector<std::string> full;
-  full.reserve(set.size());
-  for (const NamedFile& file : set) full.push_back(full_path_of(file.path));
-  std::string common = full.empty() ? std::string() : full.front();  // with a slash at the end
-  for (const std::string& path : full) {
-    const auto end = std::mismatch(path.begin(), path.end(), common.begin(), common.end()).second;
-    const std::string_view shared(common.data(), static_cast<std::size_t>(end - common.begin()));
-    common.resize(shared.rfind('/') + 1);
-  }
-  std::vector<RecoveredFile> files;
-  for (std::size_t i = 0; i < set.size(); ++i) {
-    const NamedFile& file = set[i];
-    if (file.missing || file.is_surplus) continue;
-    const Location location(file.path);
-    const bool is_in_named = file.bytes_in_set > 0;
-    files.push_back({.path = file.path,
-                     .name = is_in_named ? std::string(location.path().substr(file.path.size() - file.bytes_in_set))
-                                         : full[i].substr(common.size())});
-  }
-  return files;
 }
 
 constexpr std::string_view kIsRead = "is a file that is read, which is never written";
@@ -399,11 +363,13 @@ class Recover {
                       {.replaces = options_.replaces,
                        .mode = source && S_ISREG(source->st_mode) ? source->st_mode & kReadAndWrite : kReadAndWrite});
     if (const auto created = output.create(); !created) return fail_to_write(target, created.error());
-    const Recovery::Options recovery{
-        .threads = context_.threads(), .memory = kRecoveryMemory, .goes_on = [this](std::uint64_t bytes) {
-          progress_.add(bytes);
-          return !Interruption::came();
-        }};
+    const Recovery::Options recovery{.threads = context_.threads(),
+                                     .memory = kRecoveryMemory,
+                                     .skips_unsupported = options_.skips_unsupported,
+                                     .goes_on = [this](std::uint64_t bytes) {
+                                       progress_.add(bytes);
+                                       return !Interruption::came();
+                                     }};
     Recovered recovered = Recovery(*store, *format, recovery, context_.services()).run(output);
     if (recovered.was_stopped || Interruption::came()) return false;
     progress_.clear();
@@ -411,7 +377,9 @@ class Recover {
       if (auto published = output.publish(); !published) recovered.error = std::move(published).error();
     }
     report(path, recovered);
-    if (recovered.error) return fail_to_write(target, *recovered.error);
+    if (recovered.error) {
+      return fail_to_write(recovered.error->code == Code::kUnsupported ? path : target, *recovered.error);
+    }
     return true;
   }
 
@@ -474,6 +442,10 @@ RunCommand declare_recover(CLI::App& app) {
   app.add_flag("-l,--link", options->links,
                "hard-link files that lost nothing, instead of writing copies of them\n"
                "A link is the same file as FILE: later changes of one appear in both. Both must be on one filesystem.");
+  app.add_flag("--skip-unsupported", options->skips_unsupported,
+               "leave out records that cannot be decoded here, as if they were lost\n"
+               "Without this, nothing is written if a codec is unknown or a size exceeds the limits. Both can also be "
+               "the result of damage, in formats without a checksum of their headers.");
   declare_value(
       app, "--report", "F", options->report,
       "list the losses in F, as lines of JSON\n"
@@ -488,8 +460,8 @@ RunCommand declare_recover(CLI::App& app) {
                              SourceSpec{.words = options->files}.kind() == SourceSpec::Kind::kDatabase;
     const database::Options& database = options->reading.database;
     const bool has_directories = !database.wal_directory.empty() || !database.table_directories.empty();
-    if (is_database ? options->links : has_directories) {
-      print_message(is_database ? "--link: is for files, not for databases"
+    if (is_database ? options->links || options->skips_unsupported : has_directories) {
+      print_message(is_database ? "--link, --skip-unsupported: are for files, not for databases"
                                 : "--wal-dir, --db-path: are for databases, not for files");
       return int{kExitWrongUse};
     }

@@ -326,11 +326,26 @@ class Recover(commands.Case):
         done = self.recordfs("recover", commands.sample("recordio/v2-unknown-transformer.grail-rio"), "-o", self.out / "x")
         self.assertNotIn("--max-chunk", done.err)
 
+    def test_codec_that_damage_made_unknown_is_left_out_on_request(self):
+        damaged = bytearray(commands.sample("proio/small/lz4.proio").read_bytes())
+        damaged[26] ^= 0x40  # the codec, which no checksum covers
+        source = self.folder / "x.proio"
+        source.write_bytes(damaged)
+        done = self.recordfs("recover", source, "-o", self.out / "x.proio")
+        self.assertEqual((done.status, os.listdir(self.out)), (commands.PARTLY_DONE, []))
+        self.assertIn(f"{source}: byte 0: unknown compression 66", done.err)
+        report = self.folder / "report"
+        words = ["--skip-unsupported", "--report", report, source, "-o", self.out / "x.proio"]
+        self.assertEqual(self.recordfs("recover", *words).status, commands.DAMAGE)
+        self.assertEqual(self.records(self.out / "x.proio"), self.records(source))
+        self.assertEqual(json.loads(report.read_text(encoding="utf-8").splitlines()[0])["class"], "unsupported")
+        self.assertTrue(commands.is_sound(self.verified(self.out / "x.proio")))
+
     def test_records_that_exceed_the_limits_are_not_lost(self):
         source = commands.sample("riegeli/metadata_full_transposed.riegeli")
         done = self.recordfs("recover", "--max-chunk", "1000", source, "-o", self.out / "x")
         self.assertEqual((done.status, os.listdir(self.out)), (commands.PARTLY_DONE, []))
-        self.assertIn("which is not lost, so nothing is written (try: --max-chunk)", done.err)
+        self.assertIn("which may not be lost, so nothing is written (try: --max-chunk, --skip-unsupported)", done.err)
 
     def test_number_of_lost_records_is_exact_beyond_the_longest_list(self):
         pair = tfrecords.tfrecord([b"good"]) + tfrecords.tfrecord([b"bad"])[:-1] + b"x"
