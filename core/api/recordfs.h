@@ -21,7 +21,7 @@
 #define RECORDFS_H
 
 #include <stddef.h>
-#include <stdint.h>
+#include <stdint.h> /* NOLINTBEGIN(modernize-use-using): C has only typedef. */
 
 #ifdef __cplusplus
 extern "C" {
@@ -286,4 +286,4 @@ void recordfs_keys_close(recordfs_keys* keys);
 #ifdef __cplusplus
 }
 #endif
-#endif /* RECORDFS_H */
+#endif /* RECORDFS_H */ /* NOLINTEND(modernize-use-using) */

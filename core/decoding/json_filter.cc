@@ -140,6 +140,7 @@ bool JsonFilter::leads_here() {
 }
 
 void JsonFilter::note_elements() {
+  if (!open_.empty() && open_.back().is_list() && open_.back().is_in_list) return;
   for (std::size_t i = next_.begin; i < next_.end; ++i) {
     if (rests_[i].path.empty() && !rests_[i].is_inside) sink_->note_element(rests_[i].field);
   }
@@ -160,9 +161,11 @@ void JsonFilter::take(const Scalar& value) {
     const bool is_again = std::any_of(
         rests_.begin() + static_cast<std::ptrdiff_t>(next_.begin), rests_.begin() + static_cast<std::ptrdiff_t>(i),
         [&](const Rest& other) { return other.path.empty() && other.field == rest.field; });
-    if (!is_again) sink_->take(rest.field, value);
+    if (is_again) continue;
+    rest.is_inside ? sink_->take_inside(rest.field, value) : sink_->take(rest.field, value);
   }
-  if (!std::holds_alternative<std::monostate>(value)) note_elements();
+  const bool is_in_list = !open_.empty() && open_.back().is_list();
+  if (is_in_list || !std::holds_alternative<std::monostate>(value)) note_elements();
 }
 
 JsonFilter::Verdict JsonFilter::name(std::string_view name, const JsonMark& before) {
@@ -229,8 +232,9 @@ JsonFilter::Verdict JsonFilter::begin(Shape shape, const JsonMark& before) {
     return Verdict::kSkip;
   }
   if (!is_skipped && takes_scalars() && leads_here()) {
-    if (shape == Shape::kObject && !is_example_) note_elements();
-    open_.push_back({next_, before_, shape, false});
+    const bool is_in_list = !open_.empty() && open_.back().is_list();
+    if (!is_example_ && (shape == Shape::kObject || (shape == Shape::kList && is_in_list))) note_elements();
+    open_.push_back({next_, before_, shape, false, is_in_list});
     return verdict;
   }
   if (!is_skipped && !takes_scalars() && (whole_ > 0 || is_selected(before))) {

@@ -123,9 +123,11 @@ class ScalarSink {
   virtual ~ScalarSink() = default;
   // Texts and bytes are valid during the call.
   virtual void take(std::size_t field, const Scalar& value) = 0;
-  // Is called for each element of a field: the field itself, or if it is a list, what is in it. An object is one
-  // element, before the scalars in it; a scalar other than null is one, after it was taken. Each value of a feature is
-  // one.
+  // The same for a scalar in an object that is the field, or one of its elements.
+  virtual void take_inside(std::size_t field, const Scalar& value) { take(field, value); }
+  // Is called for each element of a field: the field itself unless it is null, or if it is a list, what is in it. An
+  // object or a list in a list is one element, before the scalars in it; a scalar is one after it was taken. Each value
+  // of a feature is one.
   virtual void note_element(std::size_t /*field*/) {}
 };
 
@@ -219,6 +221,7 @@ class JsonFilter {
     JsonMark before;
     Shape shape;
     bool has_part;
+    bool is_in_list = false;  // directly
 
     bool is_list() const { return shape == Shape::kList; }
   };
@@ -230,6 +233,7 @@ class JsonFilter {
   void note_found(const Rest& rest);
   // Adds what is left of a path after a member's name.
   void add_rest(const Rest& rest, std::string_view name);
+  // Notes an element of each field that ends at the next value, unless this is in a list that is an element itself.
   void note_elements();
 
   const FieldPaths& fields_;

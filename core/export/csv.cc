@@ -1,5 +1,6 @@
 #include "core/export/csv.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -66,10 +67,7 @@ bool take_number(const ArrowField& field, const ArrowColumn& column, std::size_t
 bool is_known(const ArrowField& field, std::uint32_t depth = 0) {
   if (depth > kDeepest) return false;
   if (is_list(field) || is_struct(field)) {
-    for (const ArrowField& child : field.children) {
-      if (!is_known(child, depth + 1)) return false;
-    }
-    return true;
+    return std::ranges::all_of(field.children, [&](const ArrowField& child) { return is_known(child, depth + 1); });
   }
   constexpr std::string_view kScalars = "bUZilILfg";
   return field.format.size() == 1 && kScalars.find(field.format) != std::string_view::npos;

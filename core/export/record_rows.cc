@@ -122,12 +122,12 @@ void RecordRows::encode_all(const RequestContext& context, const ChunkRecords& r
       run.rest = {.begin = i, .end = records.which.end};
       return;
     }
-    std::uint64_t end = i + 1;
-    if (const Error* const why = layout.failure(i)) {
-      end = end_of_failed(layout, i, records.which.end);
+    const Error* const why = layout.failure(i);
+    const std::uint64_t end = why != nullptr ? end_of_failed(layout, i, records.which.end)
+                                             : end_of_readable(layout, i, records.which.end, kReadBytes);
+    if (why != nullptr) {
       fail(run, *why, end - i);
     } else {
-      end = end_of_readable(layout, i, records.which.end, kReadBytes);
       encode_read(context, records, chunk, {.begin = i, .end = end}, run);
     }
     i = end;

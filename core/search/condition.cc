@@ -139,11 +139,11 @@ ConditionEvaluation::ConditionEvaluation(const Condition& condition)
 
 void ConditionEvaluation::note_element(std::size_t field) { ++values_[field].elements; }
 
-void ConditionEvaluation::take(std::size_t field, const Scalar& value) {
+void ConditionEvaluation::take(std::size_t field, const Scalar& value, bool has_length) {
   if (std::holds_alternative<std::monostate>(value)) return;
   Values& values = values_[field];
   ++values.count;
-  const auto size = size_of(value);
+  const auto size = has_length ? size_of(value) : std::nullopt;
   values.has_text = values.has_text || size;
   for (std::size_t i = 0; i < is_true_.size(); ++i) {
     const ConditionTerm& term = condition_.terms()[i];
@@ -163,8 +163,8 @@ bool ConditionEvaluation::finish() {
     const ConditionTerm& term = condition_.terms()[i];
     const Values& values = values_[term.field];
     if (term.comparison == Operator::kNull) is_true_[i] = values.count == 0;
-    const bool is_count =
-        term.subject == Subject::kCount || (term.subject == Subject::kLength && values.count > 0 && !values.has_text);
+    const bool is_count = term.subject == Subject::kCount ||
+                          (term.subject == Subject::kLength && values.elements > 0 && !values.has_text);
     if (is_count) is_true_[i] = outcome_of(term, Scalar(values.elements)).value_or(false);
   }
   return condition_.combine(is_true_);

@@ -21,7 +21,8 @@
 // - Texts and bytes are compared byte by byte. Patterns are those of RecordMatcher, which match anywhere in the text.
 // - Values of different types differ, and are not ordered. A value of an enum is compared with a number by its number,
 //   and with a text by its name. `not in (VALUE)` is the same as !=.
-// - count() is the number of elements of a list, also of objects; of another field, 1, or 0 if it is null or missing.
+// - count() is the number of elements of a list, also of objects, lists or nulls; of another field, 1, or 0 if it is
+//   null or missing.
 //   len() is the number of bytes of a text or of bytes; of a field with other values, it is count().
 #pragma once
 
@@ -129,7 +130,8 @@ class ConditionEvaluation final : public ScalarSink {
   explicit ConditionEvaluation(const Condition& condition);
 
   // `field`: an index of Condition::names().
-  void take(std::size_t field, const Scalar& value) override;
+  void take(std::size_t field, const Scalar& value) override { take(field, value, true); }
+  void take_inside(std::size_t field, const Scalar& value) override { take(field, value, false); }
   void note_element(std::size_t field) override;
   // Returns whether the condition is true for the values so far.
   bool finish();
@@ -145,8 +147,11 @@ class ConditionEvaluation final : public ScalarSink {
   struct Values {
     std::uint64_t count = 0;
     std::uint64_t elements = 0;
-    bool has_text = false;
+    bool has_text = false;  // as an element, not inside one
   };
+
+  // `has_length`: whether len() is about the value.
+  void take(std::size_t field, const Scalar& value, bool has_length);
 
   const Condition& condition_;
   std::vector<bool> is_true_;   // by term

@@ -47,8 +47,9 @@ class TextSink final : public ScalarSink {
 // reason instead.
 Result<bool> is_decoded(const RequestContext& context, const RecordDecoder& decoder, const ChunkInfo& chunk,
                         Bytes record, const SearchedFields& fields) {
+  static const FieldPaths none({});
   NoSink sink;
-  JsonFilter filter(*fields.paths, sink);
+  JsonFilter filter(fields.paths != nullptr ? *fields.paths : none, sink);
   const auto visited = decoder.visit(context, chunk, record, filter);
   if (visited) return true;
   if (!UndecodedRecords::is_of_record(visited.error().code)) return visited.error();
@@ -75,6 +76,11 @@ Result<bool> each_decoded_text(const RequestContext& context, const RecordDecode
   if (!document && !UndecodedRecords::is_of_record(document.error().code)) return std::move(document).error();
   if (!filter) {
     if (!document) return true;
+    // A document with this name may have the reason instead of the content.
+    if (document->find("\"error\":") != std::string::npos) {
+      ASSIGN_OR_RETURN(const bool has_content, is_decoded(context, decoder, chunk, record, fields));
+      if (!has_content) return false;
+    }
     document->pop_back();
     take(*document);
     return true;

@@ -96,7 +96,7 @@ class Export {
  private:
   // Returns whether a source is the directory of a database, after printing that it is not exported.
   bool has_database() {
-    const std::string* const database = database_among(options_.words);
+    const std::string* const database = database_among(options_.words.files);
     if (database == nullptr) return false;
     context_.fail(kExitWrongUse,
                   printable(*database) + ": a database, which is not exported (try: recordfs cat --json)");

@@ -96,7 +96,8 @@ class Grep {
 
   int finish() {
     report_absent(options_.json_line.fields.get(), context_);
-    report_undecoded("--field", undecoded_.summary(), "so they are not searched", context_);
+    report_undecoded(options_.field ? "--field" : "--decoded", undecoded_.summary(), "so they are not searched",
+                     context_);
     if (!has_stopped_early_) report_absent(options_.field.get(), context_);
     report_condition(options_.condition.get(), !has_stopped_early_, context_);
     const int status = context_.finish();

@@ -62,13 +62,13 @@ std::string set_name(const RecordWords& words) {
   return words.files.size() == 1 ? words.files.front() : counted(words.files.size(), "file");
 }
 
-const std::string* database_among(const RecordWords& words) {
-  const auto database = std::ranges::find_if(words.files, [&](const std::string& file) {
+const std::string* database_among(const std::vector<std::string>& files) {
+  const auto database = std::ranges::find_if(files, [&](const std::string& file) {
     struct stat st {};
-    const bool may_be = words.files.size() == 1 || (::stat(file.c_str(), &st) == 0 && S_ISDIR(st.st_mode));
+    const bool may_be = files.size() == 1 || (::stat(file.c_str(), &st) == 0 && S_ISDIR(st.st_mode));
     return may_be && SourceSpec{.words = {file}}.kind() == SourceSpec::Kind::kDatabase;
   });
-  return database == words.files.end() ? nullptr : &*database;
+  return database == files.end() ? nullptr : &*database;
 }
 
 std::optional<ShardList> name_shards(const RecordWords& words, CommandContext& context) {

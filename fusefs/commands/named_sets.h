@@ -27,9 +27,9 @@ void expect_first_range(const RecordWords& words, CommandContext& context);
 // Returns the name of the data set in messages.
 std::string set_name(const RecordWords& words);
 
-// Returns the word that names the directory of a database, whose files have older values and deleted keys too; null if
-// none does.
-const std::string* database_among(const RecordWords& words);
+// Returns the first of the files that is the directory of a database, whose own files have older values and deleted
+// keys too; null if none is. `files` must outlive the result.
+const std::string* database_among(const std::vector<std::string>& files);
 
 // A shard of a data set, for a command that handles files one by one, or several missing ones.
 struct NamedFile {

@@ -28,7 +28,7 @@ extern "C" void recordfs_remember_signal(int number) {
 
 constexpr std::chrono::milliseconds kBetween{200};
 
-std::mutex shown_mutex;     // held while the object is used by a thread that does not own it
+std::mutex shown_mutex;         // held while the object is used by a thread that does not own it
 Progress* shown_now = nullptr;  // guarded by shown_mutex
 
 std::string time_text(double seconds) {

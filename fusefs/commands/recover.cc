@@ -21,6 +21,7 @@
 #include "core/base/counted.h"
 #include "core/base/helper_process.h"
 #include "core/base/location.h"
+#include "core/base/utf8.h"
 #include "core/dataset/source_spec.h"
 #include "core/output/file_linker.h"
 #include "core/output/output_directory.h"
@@ -465,7 +466,12 @@ RunCommand declare_recover(CLI::App& app) {
                                 : "--wal-dir, --db-path: are for databases, not for files");
       return int{kExitWrongUse};
     }
-    return is_database ? RecoverDatabase(*options).run() : Recover(*options).run();
+    if (is_database) return RecoverDatabase(*options).run();
+    if (const std::string* const other = database_among(options->files)) {
+      print_message(printable(*other) + ": a database, which is recovered alone");
+      return int{kExitWrongUse};
+    }
+    return Recover(*options).run();
   };
 }
 

@@ -106,9 +106,11 @@ class Paths(commands.Case):
         self.assertEqual(self.exported("--to", "csv", "--select", "a.b", file=file), b'a.b\r\n1\r\n2\r\n""\r\n')
         self.assert_ends(commands.PARTLY_DONE, "column a has values of different types", "export", file, "--to", "csv", "--select", "a", "-o", "-")
 
-    def test_names_with_dots_have_precedence(self):
+    def test_name_of_two_columns_is_an_error(self):
         file = self.written("c.tfrecord", [{"a.b": 1, "a": {"b": 2, "b.c": 3}, "a.b ": {"c": 4}}])
-        self.assertEqual(self.exported("--to", "jsonl", "--select", "a.b,a.b.c", file=file), b'{"a.b":1,"a.b.c":3}\n')
+        self.assertEqual(self.exported("--to", "jsonl", "--select", "a.b.c", file=file), b'{"a.b.c":3}\n')
+        for form in ("csv", "jsonl"):
+            self.assert_ends(commands.PARTLY_DONE, "a.b names several columns", "export", file, "--to", form, "--select", "a.b", "-o", "-")
         file = self.written("d.tfrecord", [{"a": {"b.c": 3}, "a.b": {"c": 4}}])
         self.assert_ends(commands.PARTLY_DONE, "several columns", "export", file, "--to", "csv", "--select", "a.b.c", "-o", "-")
 

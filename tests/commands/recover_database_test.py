@@ -58,6 +58,12 @@ class RecoverDatabase(databases.Case):
         for words in ((*option, str(commands.sample("tfrecord/small.tfrecord"))), ("--link", source)):
             self.assert_ends(commands.WRONG_USE, "databases", "recover", *words, "-o", str(self.folder / "x"))
 
+    def test_database_among_other_sources_is_not_recovered_as_its_files(self):
+        first, second = (str(commands.sample(f"database/{name}")) for name in ("rocksdb11-wal-dir", "rocksdb11-db-paths"))
+        for words in ((first, second), (str(commands.sample("tfrecord/small.tfrecord")), second)):
+            self.assert_ends(commands.WRONG_USE, "a database, which is recovered alone", "recover", *words, "-o", f"{self.out}/")
+            self.assertFalse(self.out.exists())
+
     def test_damaged_table_costs_only_its_block_and_stale_keys_are_listed(self):
         source = self.copy_database(databases.LEVELS)
         tables = sorted(source.glob("*.ldb"))

@@ -20,11 +20,10 @@ constexpr std::array kCommands = {HelpLine{"first", "does one thing"}, HelpLine{
 
 ParsedOptions parsed(Words arguments, Form form = Form::kProgram) {
   arguments.insert(arguments.begin(), "recordfs");
-  return parse_options(
-      form, static_cast<int>(arguments.size()), arguments.data(),
-      {.help = [form] { return help_text(form, kCommands); },
-       .version = [] { return "recordfs 1.2.3\n"; },
-       .version_json = [] { return "{}\n"; }});
+  return parse_options(form, static_cast<int>(arguments.size()), arguments.data(),
+                       {.help = [form] { return help_text(form, kCommands); },
+                        .version = [] { return "recordfs 1.2.3\n"; },
+                        .version_json = [] { return "{}\n"; }});
 }
 
 Options good(const Words& arguments, Form form = Form::kProgram) {

@@ -36,7 +36,8 @@ constexpr std::string_view kRecord = R"({
   "label": 3, "big": 9223372036854775808, "most": 18446744073709551615, "minus": -9223372036854775808, "half": 0.5,
   "two63": 9223372036854775808.0, "name": "cat's", "split": "val-1", "yes": true, "nothing": null, "empty": [],
   "tags": ["a", "bc"], "numbers": [1, 2, 3], "mixed": [1, "x"], "home": {"street.name": "Main", "no": [7]},
-  "a b": 1, "c`d": 2, "not": 4, "len": 5, "deep": {"in": {"side": [{"x": 1}, {"x": 2}]}}, "object": {}, "text": ""})";
+  "a b": 1, "c`d": 2, "not": 4, "len": 5, "deep": {"in": {"side": [{"x": 1}, {"x": 2}]}}, "object": {}, "text": "",
+  "boxes": [[1, 2], [3]], "people": [{"n": "abc"}, {"n": "x"}], "gaps": [1, null, 2]})";
 
 bool holds(std::string_view text, std::string_view record = kRecord) {
   const auto condition = Condition::parse(text);
@@ -106,6 +107,9 @@ TEST(Condition, TrueForTheRecord) {
                            "len(text) = 0",
                            "text = ''",
                            "count(numbers) in (3, 4)",
+                           "count(boxes) = 2 and len(boxes) = 2 and boxes = 3",
+                           "count(people) = 2 and len(people) = 2 and len(people.n) = 3",
+                           "count(gaps) = 3 and count(people.n) = 2",
                            "home.no = 7",
                            "home.street.name = 'Main'",
                            "home = 'Main'",
@@ -156,6 +160,8 @@ TEST(Condition, FalseForTheRecord) {
                            "len(absent) = 0",
                            "len(empty) >= 0",
                            "len(tags) = 3",
+                           "len(people) = 3",
+                           "count(boxes) = 3",
                            "label ~ '3'",
                            "tags = 'b'",
                            "home.street = 'Main'",
