@@ -190,7 +190,7 @@ typedef struct recordfs_chunk {
   uint64_t records;
   uint64_t stored_bytes;  /* of the payload as it is stored */
   uint64_t decoded_bytes; /* of all records; RECORDFS_UNKNOWN if only decoding tells it */
-  const char* kind;       /* a word of the format: "simple", "transposed", ... */
+  const char* kind;       /* as the format names it: "simple", "transposed", ... */
   const char* codec;      /* "none", "zstd", ...; "-" if it is not known */
 } recordfs_chunk;
 
@@ -216,7 +216,7 @@ typedef struct recordfs_region {
   uint64_t first_ordinal; /* in the file, of the first record after it; of recordfs_verify(), RECORDFS_UNKNOWN */
   uint64_t records_lost;  /* RECORDFS_UNKNOWN: at least `least_records_lost` */
   uint64_t least_records_lost;
-  const char* kind; /* "damage", "unfinished", "stale", "unsupported", or another word of recordfs_verify() */
+  const char* kind; /* "damage", "unfinished", "stale" or "unsupported"; recordfs_verify() documents others */
   const char* reason;
 } recordfs_region;
 

@@ -11,7 +11,7 @@
 
 namespace recordfs {
 
-// The word of a command line that means standard input. A file of that name is ./-.
+// The FILE argument that means standard input. A file of that name is ./-.
 inline constexpr std::string_view kStandardInput = "-";
 
 struct SourceSpec {
