@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/columns/row_schema.h"
+#include "core/dataset/column_counters.h"
 #include "core/dataset/recent_shards.h"
 #include "core/decoding/message_schema.h"
 
@@ -41,12 +42,12 @@ class SampleCounter {
     const auto shard = shards_.at(place);
     const auto record = place.store->records().read(request, chunk, index, 0, UINT64_MAX);
     if (!record) return {.failure = record.error()};
-    auto counter = spare_counter();
-    const auto counted = counter->count(request, shard->decoder, place.indexed.chunk, record->bytes,
-                                        shard->member.path_in_set(), selects_);
+    const auto counted = counters_.with_one([&](ColumnCounter& counter) {
+      return counter.count(request, shard->decoder, place.indexed.chunk, record->bytes, shard->member.path_in_set(),
+                           selects_);
+    });
     const std::lock_guard lock(mutex_);
     if (first_shard_ == nullptr) first_shard_ = shard;
-    counters_.push_back(std::move(counter));
     if (counted) return {};
     if (!UndecodedRecords::is_of_record(counted.error().code)) return {.failure = counted.error()};
     const std::uint64_t ordinal = place.base + place.indexed.before.records + index;
@@ -58,7 +59,7 @@ class SampleCounter {
 
   // Adds all that was counted, and what could not be.
   void add_to(ColumnStatistics& columns, Undecoded& undecoded) {
-    for (const auto& counter : counters_) columns.add(*counter);
+    counters_.add_to(columns);
     if (first_shard_ != nullptr) declare_types_of(first_shard_->member.store, types_, columns);
     for (const auto& [ordinal, one] : undecoded_) undecoded.add(one);
   }
@@ -71,19 +72,11 @@ class SampleCounter {
     const RecordDecoder decoder;
   };
 
-  std::unique_ptr<ColumnCounter> spare_counter() {
-    const std::lock_guard lock(mutex_);
-    if (counters_.empty()) return std::make_unique<ColumnCounter>();
-    auto counter = std::move(counters_.back());
-    counters_.pop_back();
-    return counter;
-  }
-
   const UserTypes& types_;
   const SelectScalar selects_;
   RecentShards<std::shared_ptr<const Shard>> shards_;
-  std::mutex mutex_;  // guards the following
-  std::vector<std::unique_ptr<ColumnCounter>> counters_;
+  ColumnCounters counters_;
+  std::mutex mutex_;                              // guards the following
   std::shared_ptr<const Shard> first_shard_;      // that was read first
   std::map<std::uint64_t, Undecoded> undecoded_;  // by ordinal; the first one stands for others
 };
@@ -104,7 +97,7 @@ bool ColumnTotals::add(const SetMember& member, DamageReporter& damage) {
                                            {.path = member.path, .path_in_set = member.path_in_set()}));
       if (!is_selected) return {};
     }
-    const auto done =
+    auto done =
         counted.counter.count(request, decoder, indexed.chunk, record.bytes, member.path_in_set(), selects);
     if (done || !UndecodedRecords::is_of_record(done.error().code)) return done;
     counted.undecoded.note(indexed.chunk, member.path, done.error());

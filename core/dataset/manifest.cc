@@ -22,7 +22,7 @@ constexpr std::size_t kPiece = 64u << 10;
 Error too_large(const std::string& path) { return with_path(path, Code::kLimit, "too large for a manifest"); }
 
 Result<std::string> read_stored_text(const Location& location, const NamingBounds& bounds) {
-  const auto text = [&]() -> Result<std::string> {
+  auto text = [&]() -> Result<std::string> {
     ASSIGN_OR_RETURN(const auto source, open_source({}, location));
     if (source->size() > bounds.manifest_bytes) return too_large(location.text());
     ASSIGN_OR_RETURN(const auto bytes, read_exactly({}, *source, 0, source->size()));

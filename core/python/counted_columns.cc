@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/columns/statistics_json.h"
+#include "core/dataset/column_counters.h"
 #include "core/dataset/opened_set.h"
 #include "core/dataset/record_stream.h"
 #include "core/python/bindings.h"
@@ -65,7 +66,7 @@ class CountedColumns {
   // Returns a list as JSON, with an object for each column.
   py::str columns() const {
     ColumnStatistics sum;
-    for (const auto& counter : counters_) sum.add(*counter);
+    counters_.add_to(sum);
     for (const std::size_t shard : shards_) {
       const auto store = run_long([&](const RequestContext& context) { return set_->set().open(context, shard); });
       if (store) declare_types_of(*store, set_->plan().options.types, sum);
@@ -113,12 +114,9 @@ class CountedColumns {
                                              {.path = named->path, .path_in_set = named->path_in_set()}));
         if (!is_selected) return false;
       }
-      auto counter = spare_counter();
-      const auto counted = counter->count({}, decoding->decoder, chunk, record, named->path_in_set(), selects);
-      {
-        const std::lock_guard lock(mutex_);
-        counters_.push_back(std::move(counter));
-      }
+      const auto counted = counters_.with_one([&](ColumnCounter& counter) {
+        return counter.count({}, decoding->decoder, chunk, record, named->path_in_set(), selects);
+      });
       if (counted) return false;
       if (!UndecodedRecords::is_of_record(counted.error().code)) return counted.error();
       undecoded_.note(chunk, named->path, counted.error());
@@ -126,22 +124,14 @@ class CountedColumns {
     };
   }
 
-  std::unique_ptr<ColumnCounter> spare_counter() {
-    const std::lock_guard lock(mutex_);
-    if (counters_.empty()) return std::make_unique<ColumnCounter>();
-    auto counter = std::move(counters_.back());
-    counters_.pop_back();
-    return counter;
-  }
-
   const std::shared_ptr<OpenedSet> set_;
   const bool skips_;
   std::shared_ptr<const RecordCondition> condition_;  // null: all records
   std::vector<std::pair<std::size_t, Error>> problems_;
   UndecodedRecords undecoded_;
-  std::mutex mutex_;  // guards the following
-  std::vector<std::unique_ptr<ColumnCounter>> counters_;
-  std::set<std::size_t> shards_;  // with records
+  ColumnCounters counters_;
+  std::mutex mutex_;
+  std::set<std::size_t> shards_;  // with records; guarded by mutex_
 };
 
 }  // namespace
