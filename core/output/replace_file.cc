@@ -15,6 +15,7 @@
 #include "core/base/bytes.h"
 #include "core/base/descriptor.h"
 #include "core/base/write_all.h"
+#include "core/output/subdirectories.h"
 
 namespace recordfs {
 namespace {
@@ -51,6 +52,15 @@ std::filesystem::path followed(std::filesystem::path path) {
     path = path.parent_path() / std::filesystem::read_symlink(path, failed);
   }
   return path;
+}
+
+// Fails if no file can be created in the directory of a path.
+Result<void> check_directory_of(const std::string& path) {
+  std::string directory = std::filesystem::path(path).parent_path().string();
+  if (directory.empty()) directory = ".";
+  if (::access(directory.c_str(), W_OK | X_OK) == 0) return {};
+  if (errno == ENOENT) return no_directory(directory + "/");
+  return system_error(errno);
 }
 
 // Returns false if the file must be written in place.
@@ -109,13 +119,15 @@ void serve(int line, const std::string& path, mode_t mode) {
 
 Result<ReplacedFile> ReplacedFile::at(const std::string& path, mode_t mode) {
   struct stat st {};
-  if (::stat(path.c_str(), &st) == 0 && !S_ISREG(st.st_mode)) {
+  const bool exists = ::stat(path.c_str(), &st) == 0;
+  if (exists && !S_ISREG(st.st_mode)) {
     Descriptor opened(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
     if (!opened) return system_error(errno);
     return ReplacedFile(std::move(opened));
   }
   // The path may lead through this process's own descriptors.
   const std::string target = followed(path).string();
+  if (!exists) TRY(check_directory_of(target));
   HelperProcess writer("recordfs-writer", {}, [&](int line) { serve(line, target, mode); });
   if (!writer.is_there()) return system_error(EAGAIN);
   return ReplacedFile(std::move(writer));

@@ -23,8 +23,8 @@ Result<void> replace_file(const std::string& path, std::string_view content, mod
 // thread-safe.
 class ReplacedFile {
  public:
-  // Writes nothing, but opens a pipe or device, which may wait for a reader. Other errors are write()'s. `mode`: as of
-  // replace_file(). Fails with kIo. REQUIRES: the process has one thread.
+  // Writes nothing, but opens a pipe or device, which may wait for a reader. `mode`: as of replace_file(). Fails with
+  // kIo, also if a new file cannot be created; other errors are write()'s. REQUIRES: the process has one thread.
   static Result<ReplacedFile> at(const std::string& path, mode_t mode);
 
   // Does what replace_file() does, with a limit of 4 GiB. Fails with kIo.

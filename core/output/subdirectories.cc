@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <utility>
 
+#include <fmt/format.h>
+
 namespace recordfs {
 namespace {
 
@@ -24,6 +26,10 @@ bool is_path_below(std::string_view path) {
     begin = end + 1;
   }
   return true;
+}
+
+Error no_directory(std::string_view directory) {
+  return {.code = Code::kIo, .detail = fmt::format("there is no directory {}", directory), .os_error = ENOENT};
 }
 
 Result<Descriptor> open_directory_of(int top, std::string_view path, std::vector<std::string>* created) {

@@ -14,6 +14,9 @@ namespace recordfs {
 // empty, "." or "..". Thread-safe.
 bool is_path_below(std::string_view path);
 
+// Returns the error of a file that cannot be written because its directory does not exist.
+Error no_directory(std::string_view directory);
+
 // Opens the directory of a file whose path begins at the directory `top`. Follows no symbolic link, so everything that
 // is opened is below `top`. Creates missing directories and appends their paths to `created`, unless that is null.
 // Fails with kIo: EINVAL unless is_path_below(path), ENOTDIR at a file or a symbolic link. Thread-safe.

@@ -62,6 +62,10 @@ class Index {
       print_message(fmt::format("{}: the name of an index file ends with {}", options_.output, kIndexSuffix));
       return kExitWrongUse;
     }
+    if (output_ && !*output_) {
+      print_message(fmt::format("{}: {}", options_.output, output_->error().detail));
+      return kExitPartlyDone;
+    }
     if (options_.reading.index == "no") {
       print_message("--index no saves no index (try: --index auto)");
       return kExitWrongUse;
@@ -147,7 +151,7 @@ class Index {
       return context_.fail(kExitWrongUse, fmt::format("{}: an index file is of one file", options_.output));
     }
     if (parts_.empty()) return;
-    const auto written = *output_ ? (*output_)->write(pack_index_file(parts_)) : (*output_).error();
+    const auto written = (*output_)->write(pack_index_file(parts_));
     if (!written) {
       context_.fail(kExitPartlyDone, fmt::format("{}: {}", options_.output, written.error().detail));
     } else if (options_.verbose) {

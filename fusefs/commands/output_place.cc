@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <utility>
 
-#include <fmt/format.h>
+#include "core/output/subdirectories.h"
 
 namespace recordfs {
 
@@ -27,10 +27,7 @@ Result<OutputPlace> OutputPlace::at(const std::string& path) {
   place.directory_name = slash == std::string::npos ? "." : path.substr(0, slash + 1);
   if (place.name.empty()) return system_error(ENOENT);
   place.directory = Descriptor(::open(place.directory_name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!place.directory && errno == ENOENT) {
-    return Error{
-        .code = Code::kIo, .detail = fmt::format("there is no directory {}", place.directory_name), .os_error = ENOENT};
-  }
+  if (!place.directory && errno == ENOENT) return no_directory(place.directory_name);
   if (!place.directory) return system_error(errno);
   return place;
 }

@@ -69,8 +69,11 @@ class Report {
     progress_.clear();
     report_condition(options_.counted.condition.get(), true, context_);
     const std::string name = files.size() == 1 ? files.front().path : name_of(all.files);
-    // Records of which none has columns are none that lack them.
-    if (all.columns.records() > 0) report_undecoded("columns", all.undecoded, "so they have no columns", context_);
+    // Records without columns need none, unless the user says what their type is.
+    const UserTypes& types = options_.counted.types;
+    const bool has_type = !types.type.empty() && !types.is_only_type;
+    if (all.columns.records() > 0 || has_type)
+      report_undecoded("columns", all.undecoded, "so they have no columns", context_);
     report_too_many(name, all.columns, context_);
     all.is_selected = options_.counted.condition != nullptr;
     return report_page(name, all);
@@ -159,7 +162,7 @@ std::optional<Result<ReplacedFile>> output_file(const std::string& path) {
 void write_page(const std::string& page, const std::optional<Result<ReplacedFile>>& output,
                 const ReportOptions& options, CommandContext& context) {
   if (!output) return context.output().write(page);
-  const auto written = *output ? (*output)->write(page) : output->error();
+  const auto written = (*output)->write(page);
   if (!written) context.fail(kExitPartlyDone, fmt::format("{}: {}", options.output, written.error().detail));
 }
 
@@ -178,6 +181,10 @@ int report(const ReportOptions& options) {
   }
   if (is_other_file) {
     print_message(fmt::format("{}: {} (-f replaces it)", options.output, system_error(EEXIST).detail));
+    return kExitPartlyDone;
+  }
+  if (output && !*output) {
+    print_message(fmt::format("{}: {}", options.output, output->error().detail));
     return kExitPartlyDone;
   }
   if (options.output.empty() && ::isatty(STDOUT_FILENO) == 1) {
@@ -213,8 +220,10 @@ RunCommand declare_report(CLI::App& app) {
       "records. The page of several files has a row for each of the first 200, sums, damage, record sizes, columns, "
       "and what the records are made of. It needs no other file and no network, has no script, and is less than 1 MiB "
       "at any size and number of files.\n"
-      "Exit status: 2 if a file cannot be opened, 4 if damage was found; the page is written nevertheless, unless no "
-      "file can be opened.");
+      "Exit status: 0 success, 1 usage error, 2 a file cannot be opened or is not a container, 4 damage, 5 records "
+      "cannot be decoded or have no checksums, --where names a field that no record has, a codec is missing, or the "
+      "page cannot be written. 4 outranks 2, and 2 outranks 5. The page is written nevertheless, unless no file can be "
+      "opened.");
   return [options] { return report(*options); };
 }
 

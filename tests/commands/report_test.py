@@ -71,8 +71,18 @@ class Report(commands.Case):
         self.assertIn(b"</html>", self.on_terminal("report", "-o", "-", commands.sample(TEXT)).out)
 
     def test_output_that_cannot_be_written_is_reported(self):
-        self.assert_ends(commands.PARTLY_DONE, "No such file or directory", "report", commands.sample(TEXT), "-o",
-                         self.folder / "none/page.html")
+        damaged = self.copy(TEXT)
+        damaged.write_bytes(damaged.read_bytes()[:-100])
+        for words in (["report", damaged], ["index", commands.sample(TEXT)]):  # before the damage is found
+            output = self.folder / "none/page.rfsindex"
+            done = self.recordfs(*words, "-o", output)
+            self.assertEqual((done.status, done.err),
+                             (commands.PARTLY_DONE, f"recordfs: {output}: there is no directory {self.folder}/none/\n"))
+
+    def test_type_that_no_record_has_is_reported(self):
+        done = self.recordfs("report", commands.sample(TEXT), "--type", "none.X")
+        self.assertEqual(done.status, commands.PARTLY_DONE, done.err)
+        self.assertIn("columns: 500 records cannot be decoded", done.err)
 
     def test_output_that_cannot_be_completed_stays_as_it_was(self):
         page = self.folder / "page.html"
