@@ -24,11 +24,16 @@ struct FilesOnDisk {
   std::uint32_t last_logged_family = 0;         // the largest number of a family with writes in the logs
 };
 
+// Returns whether the log to which a RocksDB wrote when the last edit of its MANIFEST was made is gone. Each edit says
+// a number that is not lower than those of all files until then, and only a later edit makes that log obsolete.
+// `first_log`: the number of the first live log of the directory; UINT64_MAX: there is none.
+bool is_current_log_gone(const FileSet& set, std::uint64_t first_log);
+
 // Returns whether `set` seems to lack edits: the logs have writes of a family that it has not added yet; or it does not
 // name all tables, and files that it names are gone, or the logs do not follow its last write, or a table has newer
-// writes than the logs. (A database that was killed also has tables without a name, but then the files from which they
-// were made are still there, unless it wrote without a log.) Fails with
-// failures that may pass, and as OpenFiles::open(). Any thread.
+// writes than the logs, or a RocksDB's MANIFEST ends inside an edit. (A database that was killed also has tables
+// without a name, but then the files from which they were made are still there, unless it wrote without a log.) Fails
+// with failures that may pass, and as OpenFiles::open(). Any thread.
 Result<bool> has_lost_edits(const RequestContext& context, OpenFiles& files, const FileSet& set,
                             const FilesOnDisk& found, const Limits& limits);
 

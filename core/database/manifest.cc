@@ -79,6 +79,10 @@ std::optional<std::uint64_t> last_value(const Edit& edit, ChangeKind kind) {
 
 bool has(const Edit& edit, ChangeKind kind) { return std::ranges::find(edit, kind, &Change::kind) != edit.end(); }
 
+void note_removed(FileSet& files, std::uint64_t number) {
+  if (files.removed_files.size() < kMostTables) files.removed_files.insert(number);
+}
+
 // Applies edits to a FileSet.
 class Editor {
  public:
@@ -116,7 +120,7 @@ class Editor {
     const auto found = files_.tables.find(change.number);
     if (found == files_.tables.end() || found->second.level != change.level) return;
     tables_of_[found->second.family].erase(found->first);
-    if (files_.removed_tables.size() < kMostTables) files_.removed_tables.insert(found->first);
+    note_removed(files_, found->first);
     files_.tables.erase(found);
   }
 
@@ -187,7 +191,9 @@ class Editor {
     if (found == files_.blob_files.end()) return;
     const std::uint64_t left = found->second.values - found->second.garbage;
     found->second.garbage += std::min(left, change.blobs);
-    if (found->second.garbage == found->second.values) files_.blob_files.erase(found);
+    if (found->second.garbage != found->second.values) return;
+    note_removed(files_, found->first);
+    files_.blob_files.erase(found);
   }
 
   Result<void> add_table(const Change& change) {
@@ -239,7 +245,10 @@ class Editor {
 
   void drop_family() {
     files_.families.erase(family_);
-    for (const std::uint64_t number : tables_of_[family_]) files_.tables.erase(number);
+    for (const std::uint64_t number : tables_of_[family_]) {
+      note_removed(files_, number);
+      files_.tables.erase(number);
+    }
     tables_of_.erase(family_);
   }
 
@@ -284,6 +293,7 @@ class EditVisitor final : public LogVisitor {
   }
 
   void finish() {
+    manifest_.files.is_torn |= !group_.empty();
     if (editor_.is_complete() || !manifest_.damage.empty()) return;
     (void)report(0, {.code = Code::kDamage, .detail = "the MANIFEST has lost the edits that complete its state"});
   }
@@ -348,7 +358,9 @@ void FileSet::drop_unused_blob_files() {
   }
   std::erase_if(blob_files, [&](const auto& file) {
     const auto first = oldest.find(file.second.family);
-    return first == oldest.end() || file.first < first->second;
+    const bool is_unused = first == oldest.end() || file.first < first->second;
+    if (is_unused) note_removed(*this, file.first);
+    return is_unused;
   });
 }
 

@@ -44,7 +44,7 @@ struct FileSet {
   std::string database_id;
   std::map<std::uint32_t, FamilyState> families;
   std::map<std::uint64_t, TableFile> tables;
-  std::set<std::uint64_t> removed_tables;  // numbers of tables that an edit has deleted
+  std::set<std::uint64_t> removed_files;  // numbers of tables and blob files that are no part of the state any more
   struct BlobFile {
     std::uint32_t family = 0;
     std::uint64_t values = 0;

@@ -46,6 +46,27 @@ TEST(DatabaseDamageTest, ManifestThatEndsBeforeAFamilyOfTheLogsHasLostEdits) {
   EXPECT_TRUE(has_problem(*database, "MANIFEST-000005", Code::kDamage));
 }
 
+TEST(DatabaseDamageTest, RocksDbManifestCutBeforeItsTablesHasLostEdits) {
+  struct Cut {
+    const char* sample;
+    const char* manifest;
+    std::size_t size;
+  };
+  constexpr Cut kCuts[] = {
+      {"rocksdb7-format1-zstd", "MANIFEST-000005", 59},                    // between edits that LevelDB writes too
+      {"rocksdb7-format1-zstd", "MANIFEST-000005", 131},                   // inside the edit that adds the first table
+      {"rocksdb11-recycled-log-not-yet-written", "MANIFEST-000015", 282},  // between edits; the first log came later
+  };
+  for (const Cut& cut : kCuts) {
+    const Copy copy(cut.sample);
+    const auto intact = open_database(copy.folder());
+    copy.write(cut.manifest, copy.read(cut.manifest).substr(0, cut.size));
+    const auto database = open_database(copy.folder());
+    EXPECT_TRUE(has_problem(*database, cut.manifest, Code::kDamage)) << cut.sample << " " << cut.size;
+    EXPECT_EQ(list_keys(*database).size(), list_keys(*intact).size()) << cut.sample << " " << cut.size;
+  }
+}
+
 TEST(DatabaseDamageTest, LogsMayHaveWritesOfADroppedFamily) {
   const auto database = open_database(kCorpus + "rocksdb7-families");
   EXPECT_FALSE(database->summary().is_recovered());
