@@ -12,6 +12,8 @@
 #include "core/base/counted.h"
 #include "core/database/blob_keys.h"
 #include "core/database/change_watch.h"
+#include "core/database/lost_edits.h"
+#include "core/database/options_file.h"
 
 namespace recordfs::database {
 
@@ -126,6 +128,23 @@ void LogLoader::report_tracked(const Logs& logs) {
   }
 }
 
+// Returns whether a log of RocksDB with a number between these may be gone: no other file has had one of these numbers.
+// If `after` is 0: whether the logs before this one are gone.
+bool LogLoader::may_lack_log(std::uint64_t after, std::uint64_t before) const {
+  if (after == 0) return is_current_log_gone(state_.files_, before);
+  std::set<std::uint64_t> known;
+  const auto add = [&](std::uint64_t number) {
+    if (number > after && number < before) known.insert(number);
+  };
+  for (const DirectoryEntry& entry : state_.listing_) {
+    add(options_file_number(entry.name).value_or(entry.is.number));
+  }
+  for (const auto& [number, table] : state_.files_.tables) add(number);
+  for (const auto& [number, file] : state_.files_.blob_files) add(number);
+  for (const std::uint64_t number : state_.files_.removed_files) add(number);
+  return known.size() < before - after - 1;
+}
+
 LogReplay::FirstLogs LogLoader::first_logs() const {
   if (state_.is_recovered_) return std::nullopt;
   std::map<std::uint32_t, std::uint64_t> first;
@@ -151,6 +170,7 @@ LogReplay::Setup LogLoader::setup() const {
   if (state_.is_recovered_) return setup;
   setup.last_before = state_.files_.last_sequence;
   setup.may_have_gaps = state_.files_.is_rocksdb;
+  if (setup.may_have_gaps) setup.may_lack_log = [this](auto after, auto before) { return may_lack_log(after, before); };
   const RecoveryMode mode = state_.options_file_.recovery_mode;
   setup.chain = {.least_log = least_log(),
                  .stops_at_open_end = state_.files_.is_rocksdb && mode == RecoveryMode::kPointInTime,

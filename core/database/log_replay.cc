@@ -40,7 +40,8 @@ LogReplay::LogReplay(const Options& options, Setup setup)
 Result<void> LogReplay::read(const RequestContext& context, OpenFiles& files, const std::string& name,
                              std::uint64_t number) {
   name_ = name;
-  number_ = number;
+  previous_number_ = std::exchange(number_, number);
+  is_previous_torn_ = std::exchange(is_torn_, false);
   log_ = writes_.add_log(name);
   ASSIGN_OR_RETURN(source_, files.open(name));
   is_recycled_ = false;
@@ -68,7 +69,7 @@ Result<void> LogReplay::read(const RequestContext& context, OpenFiles& files, co
 }
 
 Result<void> LogReplay::take_record(const RecordPlace& place, Bytes record) {
-  has_records_ = true;
+  const bool is_first_of_log = !std::exchange(has_records_, true);
   if (is_numbered_otherwise_) return {};
   const auto batch = leveldb_log::summarize_batch(record);
   if (!batch) {
@@ -79,7 +80,7 @@ Result<void> LogReplay::take_record(const RecordPlace& place, Bytes record) {
   }
   note_numbering(*batch, record);
   chain_.take_batch(batch->sequence);
-  check_gap(batch->sequence, place.chunk.position);
+  check_gap(batch->sequence, place.chunk.position, is_first_of_log);
   check_empty_log(batch->sequence);
   next_sequence_ = batch->sequence;
   Result<void> taken;
@@ -113,6 +114,7 @@ Result<void> LogReplay::take_damage(const RequestContext& context, const Damaged
   const bool is_stale = region.damage_class == DamageClass::kStale;
   ASSIGN_OR_RETURN(const bool is_rest, is_left_over(context, region));
   const bool is_end = is_rest || region.damage_class == DamageClass::kUnfinished;
+  is_torn_ |= region.damage_class == DamageClass::kUnfinished;
   if (is_stale || is_end) chain_.take_end(region);
   if (is_stale) return {};
   Error error{.code = code_of(region.damage_class), .position = region.begin, .detail = region.reason};
@@ -223,15 +225,24 @@ void LogReplay::lose(const std::string& log, const Error& error) {
 }
 
 // Reports writes that are in no log: a log is gone, or an earlier one lost its end.
-void LogReplay::check_gap(std::uint64_t start, Position at) {
+void LogReplay::check_gap(std::uint64_t start, Position at, bool is_first_of_log) {
   const bool is_first = !first_sequence_;
   if (is_first) first_sequence_ = start;
-  if (!setup_.last_before || setup_.may_have_gaps || open_losses_ > 0) return;
-  const std::uint64_t expected = is_first ? *setup_.last_before + 1 : next_sequence_;
+  if (!setup_.last_before || open_losses_ > 0) return;
+  if (setup_.may_have_gaps && (!is_first_of_log || !may_follow_lost_log())) return;
+  const std::uint64_t before = *setup_.last_before + 1;
+  std::uint64_t expected = is_first ? before : next_sequence_;
+  if (setup_.may_have_gaps) expected = std::max(expected, before);
   if (start <= expected) return;
   lose(name_, {.code = Code::kDamage,
                .position = at,
                .detail = fmt::format("the writes {} to {} are in no log", expected, start - 1)});
+}
+
+// A log without writes, or one that ends inside a write, explains a gap.
+bool LogReplay::may_follow_lost_log() const {
+  return empty_log_.empty() && !is_previous_torn_ && setup_.may_lack_log &&
+         setup_.may_lack_log(previous_number_, number_);
 }
 
 // RocksDB also keeps the logs of transactions that were prepared before the first one that must exist.

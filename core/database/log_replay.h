@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -33,8 +34,10 @@ class LogReplay final : private LogVisitor {
     // The highest sequence number of the writes before the logs. nullopt: unknown.
     std::optional<std::uint64_t> last_before{};
     // Whether the database may write without a log (RocksDB). If not, a gap in the sequence numbers is a loss. If so,
-    // it is one only at a log without writes.
+    // it is one only at a log without writes, or where a log is missing.
     bool may_have_gaps = false;
+    // Returns whether a log with a number between these may be gone; 0: before the first live one. Null: none is.
+    std::function<bool(std::uint64_t after, std::uint64_t before)> may_lack_log{};
     LogChain::Rules chain{};
     bool are_files_alone = false;  // the logs were named one by one, and are not those of a directory
     leveldb_log::Numbering numbering = leveldb_log::Numbering::kPerWrite;
@@ -95,7 +98,8 @@ class LogReplay final : private LogVisitor {
   void note_numbering(const leveldb_log::BatchSummary& batch, Bytes record);
   void lose(const std::string& log, const Error& error);
   void end_losses();
-  void check_gap(std::uint64_t start, Position at);
+  void check_gap(std::uint64_t start, Position at, bool is_first_of_log);
+  bool may_follow_lost_log() const;
   void check_empty_log(std::uint64_t start);
   bool must_have_writes(std::uint64_t number) const;
 
@@ -112,8 +116,11 @@ class LogReplay final : private LogVisitor {
   std::string name_;  // of the current log
   std::shared_ptr<const Source> source_;
   bool has_records_ = false;
+  std::uint64_t previous_number_ = 0;  // of the last log before the current one; 0: there is none
+  bool is_previous_torn_ = false;      // that log ends inside a record
   std::string empty_log_;  // the first of the last logs without records that must have some; empty: there is none
   bool is_recycled_ = false;
+  bool is_torn_ = false;             // it ends inside a record
   bool has_foreign_commit_ = false;  // of a transaction whose writes are in another log
   std::uint64_t number_ = 0;
   std::uint32_t log_ = 0;

@@ -453,6 +453,42 @@ TEST(LostEditsTest, TableWithNewWritesWithoutTheFirstLogWasNamedByThem) {
   EXPECT_EQ(std::ranges::count(problems_with_log("000010.log"), "c=1"), 1);
 }
 
+TEST(LostEditsTest, NewBlobFileBesideATornManifestWasNamedByThem) {
+  const LogDatabase database;
+  database.write_log("000005.log", {batch(10, 1, put("a", "1"))});
+  database.write("000040.blob", "");
+  EXPECT_EQ(database.read(), Records{"a=1"});
+  database.append("MANIFEST-000004", leveldb_log::fragment(1, std::string(20, 'x')).substr(0, 20));
+  EXPECT_EQ(std::ranges::count(database.read(), "MANIFEST-000004: the MANIFEST has lost its last edits"), 1);
+}
+
+TEST(MissingLogTest, GapIsALossOnlyWhereALogMayHaveBeen) {
+  const auto read_with = [](const std::string& second, const std::string& other) {
+    const LogDatabase database;
+    database.write("OPTIONS-000007", "[DBOptions]\n");
+    database.write_log("000005.log", {batch(10, 1, put("a", "1"))});
+    database.write_log(second, {batch(15, 1, put("b", "1"))});
+    database.write(other, "");
+    return database.read();
+  };
+  const Records intact = {"a=1", "b=1"}, lost = {"a=1", "b=1", "000008.log: the writes 11 to 14 are in no log"};
+  EXPECT_EQ(read_with("000006.log", "LOCK"), intact);  // they were written without a log
+  EXPECT_EQ(read_with("000008.log", "LOCK"), lost);
+  EXPECT_EQ(read_with("000008.log", "000006.sst"), intact);  // 7 is that of OPTIONS
+  EXPECT_EQ(read_with("000008.log", "000009.sst"), lost);
+}
+
+TEST(MissingLogTest, LogOfTheTimeOfTheLastEditMustExist) {
+  const auto read_with = [](const std::string& first, std::uint64_t sequence) {
+    const LogDatabase database;
+    database.write_log(first, {batch(sequence, 1, put("b", "1"))});
+    return database.read();
+  };
+  EXPECT_EQ(read_with("000032.log", 15), Records{"b=1"});
+  EXPECT_EQ(read_with("000033.log", 15), (Records{"b=1", "000033.log: the writes 10 to 14 are in no log"}));
+  EXPECT_EQ(read_with("000033.log", 10), Records{"b=1"});
+}
+
 TEST(DroppedFamilyTest, ItsWritesInALiveLogCostNothing) {
   const LogDatabase database;
   database.write_log("000005.log", {batch(10, 3, put("a", "1") + put_in(3, "a") + delete_range_in(3, "a", "b")),
