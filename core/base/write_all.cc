@@ -2,13 +2,16 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 
 namespace recordfs {
 
 int write_all(int descriptor, Bytes bytes) {
+  // Larger ones may have the kernel use large pages for a file, whose first writing can take ten times as long.
+  constexpr std::size_t kMostAtOnce = 512u << 10;
   while (!bytes.empty()) {
-    const ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
+    const ssize_t written = ::write(descriptor, bytes.data(), std::min(bytes.size(), kMostAtOnce));
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) return errno;
     bytes = bytes.subspan(static_cast<std::size_t>(written));

@@ -88,8 +88,9 @@ constexpr int kAllowed[] = {
     SCMP_SYS(getgid), SCMP_SYS(getegid), SCMP_SYS(getrlimit), SCMP_SYS(arch_prctl)};
 
 // For a process that saves files. Landlock restricts them to directories.
-constexpr int kAllowedToSave[] = {SCMP_SYS(unlink),    SCMP_SYS(unlinkat), SCMP_SYS(rename),   SCMP_SYS(renameat),
-                                  SCMP_SYS(renameat2), SCMP_SYS(fsync),    SCMP_SYS(fdatasync)};
+constexpr int kAllowedToSave[] = {SCMP_SYS(unlink),    SCMP_SYS(unlinkat),       SCMP_SYS(rename),
+                                  SCMP_SYS(renameat),  SCMP_SYS(renameat2),      SCMP_SYS(fsync),
+                                  SCMP_SYS(fdatasync), SCMP_SYS(sync_file_range)};
 
 // For a process that watches changes of files.
 constexpr int kAllowedToWatch[] = {SCMP_SYS(inotify_init1), SCMP_SYS(inotify_add_watch), SCMP_SYS(inotify_rm_watch)};
