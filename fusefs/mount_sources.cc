@@ -15,6 +15,7 @@
 #include "core/base/counted.h"
 #include "core/base/request_context.h"
 #include "core/base/source.h"
+#include "core/dataset/pipe_input.h"
 #include "core/dataset/source_spec.h"
 #include "core/formats/registry.h"
 #include "core/store/open_container.h"
@@ -65,11 +66,6 @@ std::string directory_name(const std::string& path) {
   const auto real = std::filesystem::canonical(path, failure);
   const std::string name = failure ? std::string() : real.filename().string();
   return name.empty() ? "root" : name;
-}
-
-bool is_pipe(const std::string& path) {
-  struct stat st {};
-  return path == "-" || (::stat(path.c_str(), &st) == 0 && S_ISFIFO(st.st_mode));
 }
 
 void log_opened(const std::string& shown, const RecordStore& store, const StoreResources& services) {

@@ -25,7 +25,7 @@
 #include "fusefs/commands/key_range.h"
 #include "fusefs/commands/named_sets.h"
 #include "fusefs/commands/range.h"
-#include "fusefs/commands/record_text.h"
+#include "fusefs/commands/record_options.h"
 #include "fusefs/commands/record_words.h"
 #include "fusefs/exit_status.h"
 #include "fusefs/messages.h"

@@ -1,17 +1,11 @@
 #include "fusefs/commands/command_context.h"
 
-#include <fts.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
-#include <cstring>
-#include <fstream>
-#include <iostream>
 #include <memory>
-#include <span>
 #include <thread>
 #include <utility>
 
@@ -20,8 +14,6 @@
 
 #include "core/base/location.h"
 #include "core/base/sandbox.h"
-#include "core/base/storage.h"
-#include "core/dataset/ask_together.h"
 #include "core/dataset/manifest.h"
 #include "core/dataset/saved_counts.h"
 #include "core/decoding/record_decoder.h"
@@ -37,51 +29,6 @@
 
 namespace recordfs {
 namespace {
-
-int by_name(const FTSENT** one, const FTSENT** other) { return std::strcmp((*one)->fts_name, (*other)->fts_name); }
-
-struct CloseTree {
-  void operator()(FTS* tree) const { ::fts_close(tree); }
-};
-
-// Returns false if the list has to end.
-bool descend(std::string path, const std::function<bool(ListedFile)>& take) {
-  const auto fail = [&take](const std::string& failed, int error) {
-    return take({.path = failed, .failure = system_error(error)});
-  };
-  char* const roots[] = {path.data(), nullptr};
-  const std::unique_ptr<FTS, CloseTree> tree(::fts_open(roots, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, by_name));
-  if (!tree) return fail(path, errno);
-  while (const FTSENT* entry = ::fts_read(tree.get())) {
-    bool goes_on = true;
-    switch (entry->fts_info) {
-      case FTS_F: goes_on = take({.path = entry->fts_path, .was_found = true}); break;
-      case FTS_DNR:
-      case FTS_ERR:
-      case FTS_NS: goes_on = fail(entry->fts_path, entry->fts_errno); break;
-      default: break;
-    }
-    if (!goes_on) return false;
-  }
-  return errno == 0 || fail(path, errno);
-}
-
-// The same for a directory of another storage than local files.
-bool descend_stored(const Location& directory, std::size_t depth, const std::function<bool(ListedFile)>& take) {
-  constexpr std::size_t kDeepest = 256;
-  std::map<std::string, SourceKind> entries;  // sorted by name
-  auto listed = directory.storage().list({}, directory, {}, [&entries](const ListedEntry& entry) -> Result<void> {
-    entries.emplace(entry.name, entry.kind);
-    return {};
-  });
-  if (depth == kDeepest) listed = system_error(ELOOP);
-  if (!listed) return take({.path = directory.text(), .failure = std::move(listed).error()});
-  return std::ranges::all_of(entries, [&](const auto& entry) {
-    const Location below = directory.child(entry.first);
-    if (entry.second == SourceKind::kDirectory) return descend_stored(below, depth + 1, take);
-    return entry.second != SourceKind::kFile || take({.path = below.text(), .was_found = true});
-  });
-}
 
 constexpr std::uint64_t kCacheBytes = 64u << 20;
 constexpr std::uint64_t kLongestTimeout = 86400;  // seconds
@@ -320,30 +267,6 @@ void CommandContext::report_region(const std::string& path, const RecordStore& s
   if (region.damage_class != DamageClass::kUnfinished) return store.log().report(region);
   // Printed here, because the log leaves unfinished ends out, but they set the exit status.
   if (!is_known) print_message(fmt::format("{}: {}", path, damage_line(region)));
-}
-
-void list_files(const std::vector<std::string>& paths, bool descends, const std::function<bool(ListedFile)>& take) {
-  for (std::size_t i = 0; i < paths.size(); ++i) {
-    if (i % kAskedTogether == 0) ask_together(std::span(paths).subspan(i));
-    const std::string& path = paths[i];
-    const Location location(path);
-    const bool is_one = !descends || !is_directory(location);
-    const bool goes_on = is_one                ? take({.path = path})
-                         : location.is_local() ? descend(path, take)
-                                               : descend_stored(location, 0, take);
-    if (!goes_on) return;
-  }
-}
-
-Result<std::vector<std::string>> read_names(const std::string& path) {
-  std::ifstream file;
-  if (path != "-") file.open(path, std::ios::binary);
-  if (!file) return system_error(errno);
-  std::istream& input = path == "-" ? std::cin : file;
-  std::vector<std::string> names;
-  for (std::string name; std::getline(input, name, '\0');) names.push_back(std::move(name));
-  TRY(input_outcome(input));
-  return names;
 }
 
 }  // namespace recordfs

@@ -14,13 +14,13 @@
 #include "core/base/result.h"
 #include "core/database/database.h"
 #include "core/dataset/data_set.h"
+#include "core/dataset/pipe_input.h"
 #include "core/remote/session.h"
 #include "core/store/open_container.h"
 #include "core/store/record_store.h"
 #include "fusefs/commands/command_status.h"
 #include "fusefs/commands/output.h"
 #include "fusefs/commands/remote_progress.h"
-#include "fusefs/commands/standard_input.h"
 
 namespace CLI {
 class App;
@@ -122,18 +122,5 @@ class CommandContext : public CommandStatus {
   Output output_;
   RemoteProgress remote_progress_;
 };
-
-struct ListedFile {
-  std::string path;
-  bool was_found = false;          // below a directory, not named itself
-  std::optional<Error> failure{};  // why it, or the files below it, cannot be listed
-};
-
-// Calls `take` for each path, in order, until it returns false. If `descends`, replaces a directory by all regular
-// files below it, sorted by name. Follows symbolic links on the command line only.
-void list_files(const std::vector<std::string>& paths, bool descends, const std::function<bool(ListedFile file)>& take);
-
-// Reads names that each end with a zero byte from a file; "-" is standard input. Fails with kIo.
-Result<std::vector<std::string>> read_names(const std::string& path);
 
 }  // namespace recordfs

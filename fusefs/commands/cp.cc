@@ -28,7 +28,7 @@
 #include "fusefs/commands/progress.h"
 #include "fusefs/commands/range.h"
 #include "fusefs/commands/record_files.h"
-#include "fusefs/commands/record_text.h"
+#include "fusefs/commands/record_options.h"
 #include "fusefs/commands/record_words.h"
 #include "fusefs/commands/where.h"
 #include "fusefs/commands/whole_files.h"

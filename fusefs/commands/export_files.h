@@ -14,7 +14,7 @@
 #include "core/base/result.h"
 #include "core/export/export_format.h"
 #include "core/output/output_file.h"
-#include "fusefs/commands/output_place.h"
+#include "core/output/output_place.h"
 
 namespace recordfs {
 

@@ -11,7 +11,7 @@
 #include <CLI/CLI.hpp>
 
 #include "fusefs/commands/command.h"
-#include "fusefs/commands/record_text.h"
+#include "fusefs/commands/record_options.h"
 
 namespace recordfs {
 namespace {

@@ -17,6 +17,8 @@
 #include "core/base/result.h"
 #include "core/dataset/ask_together.h"
 #include "core/dataset/damage_reporter.h"
+#include "core/dataset/listed_files.h"
+#include "core/dataset/pipe_input.h"
 #include "core/dataset/source_spec.h"
 #include "core/decoding/json_writer.h"
 #include "core/decoding/record_decoder.h"
@@ -33,9 +35,8 @@
 #include "fusefs/commands/grep_options.h"
 #include "fusefs/commands/grep_printer.h"
 #include "fusefs/commands/named_sets.h"
-#include "fusefs/commands/record_text.h"
+#include "fusefs/commands/record_options.h"
 #include "fusefs/commands/record_words.h"
-#include "fusefs/commands/standard_input.h"
 #include "fusefs/commands/where.h"
 #include "fusefs/messages.h"
 
@@ -75,7 +76,7 @@ class Grep {
     const std::vector<std::string> inputs = {is_here ? "." : std::string(kStandardInput)};
     const bool reads_all = most_ == UINT64_MAX && !options_.quiet;
     if (options_.files.size() == 1 && reads_all) expect_pass(options_.files.front());
-    list_files(options_.files.empty() ? inputs : options_.files, options_.recursive, [&](ListedFile file) {
+    each_file(options_.files.empty() ? inputs : options_.files, options_.recursive, [&](ListedFile file) {
       if (is_here) file.path.erase(0, std::string_view("./").size());
       return take(file);
     });

@@ -4,18 +4,18 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <fstream>
-#include <iostream>
+#include <iterator>
 #include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "core/dataset/pipe_input.h"
 #include "fusefs/commands/command.h"
-#include "fusefs/commands/record_text.h"
+#include "fusefs/commands/input_lines.h"
+#include "fusefs/commands/record_options.h"
 #include "fusefs/commands/record_words.h"
-#include "fusefs/commands/standard_input.h"
 
 namespace recordfs {
 namespace {
@@ -31,13 +31,9 @@ void append_lines(std::vector<std::string>& patterns, std::string_view text) {
 
 // Appends the lines of a file; "-" is standard input.
 void append_file(std::vector<std::string>& patterns, const std::string& path) {
-  std::ifstream file;
-  if (path != kStandardInput) file.open(path, std::ios::binary);
-  std::istream& input = path == kStandardInput ? std::cin : file;
-  for (std::string line; std::getline(input, line);) patterns.push_back(std::move(line));
-  if (const auto read = input_outcome(input); !read) {
-    throw CLI::ValidationError("--file", fmt::format("cannot read {}: {}", path, read.error().detail));
-  }
+  auto lines = read_lines(path, '\n');
+  if (!lines) throw CLI::ValidationError("--file", fmt::format("cannot read {}: {}", path, lines.error().detail));
+  std::ranges::move(*lines, std::back_inserter(patterns));
 }
 
 // Returns whether a pattern of glob(7) matches a path, or the end of it that begins after a slash.

@@ -17,7 +17,7 @@
 #include "core/store/selection.h"
 #include "fusefs/commands/command_context.h"
 #include "fusefs/commands/grep_options.h"
-#include "fusefs/commands/record_text.h"
+#include "fusefs/commands/record_options.h"
 
 namespace recordfs {
 

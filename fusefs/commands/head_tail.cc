@@ -14,15 +14,15 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "core/dataset/pipe_input.h"
 #include "core/export/record_copier.h"
 #include "core/store/open_container.h"
 #include "core/store/wait_ticket.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
 #include "fusefs/commands/named_sets.h"
-#include "fusefs/commands/record_text.h"
+#include "fusefs/commands/record_options.h"
 #include "fusefs/commands/record_words.h"
-#include "fusefs/commands/standard_input.h"
 #include "fusefs/follow/growing_file.h"
 #include "fusefs/messages.h"
 

@@ -11,6 +11,7 @@
 #include <CLI/CLI.hpp>
 
 #include "core/base/utf8.h"
+#include "core/dataset/pipe_input.h"
 #include "core/output/replace_file.h"
 #include "core/remote/session.h"
 #include "core/store/index_file.h"
@@ -19,7 +20,6 @@
 #include "fusefs/commands/command_context.h"
 #include "fusefs/commands/named_sets.h"
 #include "fusefs/commands/record_words.h"
-#include "fusefs/commands/standard_input.h"
 #include "fusefs/exit_status.h"
 #include "fusefs/messages.h"
 #include "fusefs/remote_traffic.h"

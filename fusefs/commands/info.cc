@@ -37,7 +37,7 @@
 #include "fusefs/commands/database_table.h"
 #include "fusefs/commands/info_tables.h"
 #include "fusefs/commands/named_sets.h"
-#include "fusefs/commands/record_text.h"
+#include "fusefs/commands/record_options.h"
 #include "fusefs/commands/record_words.h"
 #include "fusefs/commands/where.h"
 #include "fusefs/exit_status.h"

@@ -8,8 +8,8 @@
 
 #include "core/base/result.h"
 #include "core/output/output_file.h"
+#include "core/output/output_place.h"
 #include "fusefs/commands/output.h"
-#include "fusefs/commands/output_place.h"
 
 namespace recordfs {
 

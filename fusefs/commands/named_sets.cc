@@ -14,6 +14,7 @@
 #include "core/base/utf8.h"
 #include "core/dataset/source_spec.h"
 #include "core/verify/verification.h"
+#include "fusefs/commands/input_lines.h"
 #include "fusefs/exit_status.h"
 #include "fusefs/messages.h"
 

@@ -11,9 +11,9 @@
 #include <CLI/CLI.hpp>
 
 #include "core/base/storage.h"
+#include "core/dataset/pipe_input.h"
 #include "core/dataset/shard_list.h"
 #include "fusefs/commands/command.h"
-#include "fusefs/commands/standard_input.h"
 
 namespace recordfs {
 namespace {

@@ -26,7 +26,7 @@
 #include "fusefs/commands/command_context.h"
 #include "fusefs/commands/named_sets.h"
 #include "fusefs/commands/progress.h"
-#include "fusefs/commands/record_text.h"
+#include "fusefs/commands/record_options.h"
 #include "fusefs/commands/record_words.h"
 #include "fusefs/commands/where.h"
 #include "fusefs/exit_status.h"

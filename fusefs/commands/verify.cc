@@ -19,6 +19,7 @@
 #include "core/base/result.h"
 #include "core/base/source.h"
 #include "core/dataset/ask_together.h"
+#include "core/dataset/listed_files.h"
 #include "core/dataset/source_spec.h"
 #include "core/formats/foreign_file.h"
 #include "core/output/replace_file.h"
@@ -32,6 +33,7 @@
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
 #include "fusefs/commands/database_reader.h"
+#include "fusefs/commands/input_lines.h"
 #include "fusefs/commands/named_sets.h"
 #include "fusefs/commands/progress.h"
 #include "fusefs/commands/record_words.h"
@@ -97,7 +99,7 @@ class Verify {
     if (!options_.state.empty() && !read_state()) return kExitWrongUse;
     std::vector<std::string> names = options_.files;
     if (!options_.names_from.empty()) {
-      auto listed = read_names(options_.names_from);
+      auto listed = read_lines(options_.names_from, '\0');
       if (!listed) {
         print_message(fmt::format("{}: {}", options_.names_from, listed.error().detail));
         return kExitCannotOpen;
@@ -153,7 +155,7 @@ class Verify {
       has_container_[name] = true;  // or a message tells why not
       add_shards({}, {names[name]}, paths);
     }
-    list_files(paths, options_.recursive, [this, name](ListedFile file) {
+    each_file(paths, options_.recursive, [this, name](ListedFile file) {
       const std::string directory = std::filesystem::path(file.path).parent_path().string();
       const bool is_new = file.was_found && directories_.insert(directory).second;
       if (is_new && database::is_database(directory).value_or(false)) check(directory);

@@ -10,7 +10,7 @@
 #include "core/base/counted.h"
 #include "core/base/utf8.h"
 #include "fusefs/commands/command.h"
-#include "fusefs/commands/record_text.h"
+#include "fusefs/commands/record_options.h"
 #include "fusefs/exit_status.h"
 
 namespace recordfs {

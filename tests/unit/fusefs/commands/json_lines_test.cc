@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "fusefs/commands/record_text.h"
+#include "fusefs/commands/record_options.h"
 #include "tests/unit/decoding/typed_records.h"
 
 namespace recordfs {

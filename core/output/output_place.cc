@@ -1,4 +1,4 @@
-#include "fusefs/commands/output_place.h"
+#include "core/output/output_place.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -1,8 +1,7 @@
-// PipeInput: FILE - of the commands, and a FILE that is a pipe.
+// PipeInput: makes standard input, and files that are pipes, readable at any position.
 #pragma once
 
 #include <cstdint>
-#include <istream>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -15,12 +14,8 @@
 
 namespace recordfs {
 
-// Returns whether a FILE is standard input or a named pipe, such as <(...) of a shell.
+// Returns whether a path is kStandardInput or a named pipe, such as <(...) of a shell.
 bool is_pipe(const std::string& path);
-
-// Returns whether a stream, which may be std::cin, was read to its end. Fails with kIo: a standard input that is closed
-// or a directory only looks empty.
-Result<void> input_outcome(const std::istream& input);
 
 // Makes standard input or a pipe readable at any position. A pipe is saved in a temporary file without a name, which is
 // gone when the program ends in any way. Thread-safe, except make_room().

@@ -1,4 +1,4 @@
-#include "fusefs/commands/record_text.h"
+#include "fusefs/commands/record_options.h"
 
 #include <algorithm>
 #include <utility>

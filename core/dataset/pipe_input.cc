@@ -1,4 +1,4 @@
-#include "fusefs/commands/standard_input.h"
+#include "core/dataset/pipe_input.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -7,19 +7,17 @@
 
 #include <array>
 #include <cerrno>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <filesystem>
-#include <iostream>
 #include <system_error>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "core/base/bytes.h"
-#include "fusefs/commands/command_context.h"
+#include "core/base/write_all.h"
 
 namespace recordfs {
 namespace {
@@ -76,13 +74,6 @@ void mark_as_passing(const Descriptor& file) {
 bool is_pipe(const std::string& path) {
   struct stat st {};
   return path == kStandardInput || (::stat(path.c_str(), &st) == 0 && S_ISFIFO(st.st_mode));
-}
-
-Result<void> input_outcome(const std::istream& input) {
-  // std::cin does not report failures of the C library's stream, which it reads.
-  const bool has_failed = input.bad() || !input.eof() || (&input == &std::cin && std::ferror(stdin) != 0);
-  if (!has_failed) return {};
-  return errno != 0 ? system_error(errno) : input_error("cannot be read");
 }
 
 std::string PipeInput::name() const { return path_ == kStandardInput ? "standard input" : "the pipe"; }

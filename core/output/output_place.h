@@ -1,4 +1,4 @@
-// Where a command writes its output: a file, a pipe or device, or standard output.
+// OutputPlace: where output goes: to a file, a pipe or device, or standard output.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,13 @@
 #include "core/base/descriptor.h"
 #include "core/base/result.h"
 #include "core/formats/record_writer.h"
-#include "fusefs/commands/output.h"
+#include "core/output/text_output.h"
 
 namespace recordfs {
 
-// Where a command writes its output.
 struct OutputPlace {
   Descriptor directory{};        // of a file
-  std::string directory_name{};  // for CommandContext; empty: the output is not a file
+  std::string directory_name{};  // below which the process must be able to write; empty: the output is not a file
   std::string name{};            // of the file, in the directory
   Descriptor stream{};           // a pipe or device; none: standard output, unless there is a directory
 
@@ -32,12 +31,12 @@ struct OutputPlace {
 class StreamSink final : public ByteSink {
  public:
   // The output must outlive the object.
-  explicit StreamSink(Output& output) : output_(output) {}
-  // Fails with kIo after an error, which the output has or will print.
+  explicit StreamSink(TextOutput& output) : output_(output) {}
+  // Fails with kIo after an error, which the output has.
   Result<void> write(Bytes bytes) override;
 
  private:
-  Output& output_;
+  TextOutput& output_;
 };
 
 }  // namespace recordfs
