@@ -1,10 +1,8 @@
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <span>
@@ -24,10 +22,8 @@
 #include "core/formats/foreign_file.h"
 #include "core/output/replace_file.h"
 #include "core/remote/session.h"
-#include "core/store/executor.h"
-#include "core/store/open_container.h"
 #include "core/verify/checked_databases.h"
-#include "core/verify/database_check.h"
+#include "core/verify/file_verifier.h"
 #include "core/verify/verification.h"
 #include "core/verify/verify_state.h"
 #include "fusefs/commands/command.h"
@@ -50,9 +46,6 @@ std::uint64_t size_of(const std::string& path) {
 }
 
 constexpr std::chrono::seconds kBetweenSaves{60};
-constexpr std::uint64_t kLargeFile = 4u << 20;
-constexpr std::uint64_t kMemory = 64u << 20;  // bytes of decoded chunks, of all files
-constexpr std::size_t kWaitingFiles = 4096;   // files that wait for a thread, or for an earlier file
 
 struct VerifyOptions {
   ReadingOptions reading;
@@ -66,11 +59,6 @@ struct VerifyOptions {
   bool verbose = false;
 };
 
-std::int64_t now_seconds() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::seconds>(now).count();
-}
-
 // Returns nullopt if there is no state, or a path that read_state() refuses.
 std::optional<Result<ReplacedFile>> state_file(const std::string& path) {
   constexpr mode_t kOwnerOnly = 0600;
@@ -79,11 +67,6 @@ std::optional<Result<ReplacedFile>> state_file(const std::string& path) {
   if (path.empty() || is_other) return std::nullopt;
   return ReplacedFile::at(path, kOwnerOnly);
 }
-
-struct VerifyItem {
-  ListedFile file;
-  std::size_t name = 0;  // index of its argument on the command line
-};
 
 bool goes_on() { return !Interruption::came(); }
 
@@ -177,7 +160,8 @@ class Verify {
 
   void add(ListedFile file, std::size_t name) {
     if (progress_.is_shown() && !file.failure) to_read_ += size_of(file.path);
-    items_.push_back({std::move(file), name});
+    files_.push_back(std::move(file));
+    names_.push_back(name);
   }
 
   static std::string without_final_slash(const std::string& directory) {
@@ -204,129 +188,24 @@ class Verify {
     }
   }
 
-  // Verifies several small files at a time, each on one thread. Meanwhile verifies large files, one at a time, each on
-  // all threads. Stops early after a signal.
   void verify_all() {
-    const auto at_once = static_cast<unsigned>(std::min<std::size_t>(context_.threads(), items_.size()));
-    Executor executor(std::max(at_once, 1u) - 1);
-    std::size_t next = 0;
-    executor.run_in_order({.tasks = kWaitingFiles}, [&]() -> std::optional<Executor::OrderedTask> {
-      if (next == items_.size() || Interruption::came()) return std::nullopt;
-      const VerifyItem& item = items_[next++];
-      const auto outcome = std::make_shared<Outcome>(Outcome{.path = item.file.path});
-      const auto finish = [this, outcome, &item](bool has_run) {
-        if (!has_run) outcome->failure = out_of_memory("out of memory");
-        if (!outcome->is_ignored) report(*outcome, item);
-        if (outcome->is_removed) databases_.forget(outcome->path);
-        return true;
-      };
-      return Executor::OrderedTask{.run = [this, outcome, &item] { *outcome = verify_item(item); }, .finish = finish};
+    const FileVerifier::Options options{
+        .limits = options_.reading.limits, .threads = context_.threads(), .max_age = options_.max_age};
+    FileVerifier verifier(options,
+                          {.open = [this](const RequestContext& context,
+                                          const std::string& path) { return context_.open_quietly(context, path); },
+                           .goes_on = goes_on,
+                           .has_read = [this](std::uint64_t bytes) { progress_.add(bytes); }},
+                          databases_, state_.get());
+    verifier.verify_all(files_, [this](std::size_t number, Outcome& outcome) {
+      if (!outcome.is_ignored) report(outcome, names_[number]);
+      if (outcome.is_removed) databases_.forget(outcome.path);
     });
   }
 
-  std::optional<Passed> passed_earlier(const ListedFile& file) const {
-    if (!state_) return std::nullopt;
-    const auto status = status_of({}, file.path);
-    if (!status) return std::nullopt;
-    const auto passed = state_->find(file.path, status->id);
-    if (!passed || (!passed->is_container && !file.was_found)) return std::nullopt;
-    const std::int64_t age = now_seconds() - passed->when;
-    // A time in the future means that the clock was set.
-    const bool is_recent = age >= 0 && (!options_.max_age || age < *options_.max_age);
-    return is_recent ? passed : std::nullopt;
-  }
-
-  Outcome verify_item(const VerifyItem& item) {
-    Outcome outcome{.path = item.file.path, .failure = item.file.failure};
-    outcome.is_ignored = Interruption::came();
-    if (item.file.failure || outcome.is_ignored) return outcome;
-    if (const auto passed = passed_earlier(item.file)) {
-      outcome.size = passed->size;
-      outcome.passed = passed->when;
-      outcome.is_ignored = !passed->is_container;
-      progress_.add(passed->size);
-      return outcome;
-    }
-    auto opened = context_.open_quietly({}, item.file.path);
-    if (opened) return verify_open(item, *opened->store);
-    const Error& error = opened.error();
-    const auto status = status_of({}, item.file.path);
-    if (status) progress_.add(status->size);
-    if (impact_of(error) == Impact::kDamage) {
-      // So damaged at its head that it cannot be opened.
-      outcome.verdict.emplace().findings.push_back(finding_of(error));
-    } else if (databases_.is_live_table(item.file.path) && error.code == Code::kNoContainer) {
-      add_unless_table(item.file.path, outcome.verdict.emplace());
-    } else if (item.file.was_found && (error.code == Code::kNoContainer || error.os_error == ENOENT)) {
-      outcome.is_ignored = true;  // a database in use removes files meanwhile
-      outcome.is_removed = error.os_error == ENOENT;
-    } else {
-      outcome.failure = error;
-    }
-    if (status) remember(outcome, status->id, false);
-    return outcome;
-  }
-
-  void add_unless_table(const std::string& path, Verdict& verdict) const {
-    if (auto found = check_table(path, options_.reading.limits)) verdict.findings.push_back(std::move(*found));
-  }
-
-  // Compares the checksum of the whole file, if the MANIFEST has one. Reports that there are no checksums at all, and
-  // that the file of a table is not one.
-  void check_as_file_of_database(const std::string& path, const RecordStore& store, Verdict& verdict) const {
-    const auto* const file = databases_.live_file(path);
-    if (verdict.findings.empty() && databases_.is_live_table(path)) add_unless_table(path, verdict);
-    if (file != nullptr && is_known(file->checksum)) {
-      if (auto found = compare_checksum(store.source(), file->checksum, goes_on)) {
-        verdict.findings.push_back(std::move(*found));
-      }
-    } else if (auto found = finding_without_checksums(verdict)) {
-      verdict.findings.push_back(std::move(*found));
-    }
-    verdict.was_stopped = verdict.was_stopped || Interruption::came();
-  }
-
-  Outcome verify_open(const VerifyItem& item, const RecordStore& store) {
-    Outcome outcome{.path = item.file.path, .format = store.traits().format, .size = store.source().size()};
-    const SourceId opened = store.source().id().value_or(SourceId{});
-    Verdict verdict = verify_store(store);
-    if (!verdict.was_stopped) check_as_file_of_database(item.file.path, store, verdict);
-    if (verdict.was_stopped) {
-      outcome.is_ignored = true;
-      return outcome;
-    }
-    outcome.verdict = std::move(verdict);
-    if (opened.is_settled || outcome.impact() != Impact::kNone) remember(outcome, opened, true);
-    return outcome;
-  }
-
-  Verdict verify_store(const RecordStore& store) {
-    const auto goes_on = [this](std::uint64_t bytes) {
-      progress_.add(bytes);
-      return !Interruption::came();
-    };
-    if (store.source().size() < kLargeFile || context_.threads() == 1) {
-      return verify(store, 1, kMemory / (context_.threads() + 1), goes_on);
-    }
-    const std::lock_guard lock(large_);
-    return verify(store, context_.threads(), kMemory, goes_on);
-  }
-
-  // Remembers a file that passed and did not change meanwhile. Forgets others.
-  void remember(const Outcome& outcome, const SourceId& opened, bool is_container) const {
-    if (!state_) return;
-    const bool has_passed = outcome.impact() == Impact::kNone && (is_container || outcome.is_ignored);
-    const auto now = status_of({}, outcome.path);
-    if (has_passed && now && now->id.is_settled && now->id == opened) {
-      state_->set(outcome.path,
-                  {.file = opened, .size = now->size, .when = now_seconds(), .is_container = is_container});
-    } else {
-      state_->remove(outcome.path);
-    }
-  }
-
-  void report(Outcome& outcome, const VerifyItem& item) {
-    has_container_[item.name] = true;
+  // `name`: the number of the file's argument on the command line.
+  void report(Outcome& outcome, std::size_t name) {
+    has_container_[name] = true;
     databases_.complete(outcome);
     counts_.add(outcome);
     print(outcome);
@@ -364,14 +243,14 @@ class Verify {
   CommandContext context_;
   Progress progress_;
   std::unique_ptr<VerifyState> state_;
-  std::vector<VerifyItem> items_;
+  std::vector<ListedFile> files_;
+  std::vector<std::size_t> names_;     // of each file, the number of its argument on the command line
   std::vector<bool> has_container_;    // by name on the command line; also true if opening failed
   std::set<std::string> directories_;  // below which files were found
   CheckedDatabases databases_{options_.reading.database_options()};
   std::uint64_t to_read_ = 0;  // bytes; only if progress is shown
   OutcomeCounts counts_;
   Clock::time_point saved_ = Clock::now();
-  std::mutex large_;  // held while a large file is verified
 };
 
 int verify(const VerifyOptions& options) {
