@@ -316,7 +316,7 @@ std::shared_ptr<const RowEncoder> row_encoder(const ExportForm& form, const Enco
   const bool is_grouped = options.columns != nullptr || !form.format->record_format.empty();
   if (is_grouped) return std::make_shared<Records>();
   if (form.format->content == Content::kRecords) return std::make_shared<Delimited>();
-  if (form.format->content == Content::kMembers) return open_tar(options.members, options.parts_of, options.key);
+  if (form.format->content == Content::kMembers) return open_tar(options.members, options.key);
   return std::make_shared<JsonLines>(options.has_columns);
 }
 

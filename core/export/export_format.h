@@ -65,10 +65,9 @@ struct EncoderOptions {
   ByteForm bytes = ByteForm::kAuto;
   std::shared_ptr<MixedBytes> mixed{};  // of all files and rows of an export; the end fails as its check(); null: none
   std::vector<TarMember> members{};     // of an archive
-  PartsOfRecord parts_of{};
-  std::optional<std::string> key{};  // of an archive: a field; nullopt: the ordinal
-  bool has_columns = true;           // of the records
-  bool skips_failures = false;       // of records that cannot be encoded; otherwise those after one are not written
+  std::optional<std::string> key{};     // of an archive: a field; nullopt: the ordinal
+  bool has_columns = true;              // of the records
+  bool skips_failures = false;          // of records that cannot be encoded; otherwise those after one are not written
   // Of a container, as of WriterOptions. Ignored if the format has no place for them.
   std::string record_type{};
   std::shared_ptr<const std::string> descriptors{};

@@ -12,6 +12,7 @@
 
 #include "core/base/utf8.h"
 #include "core/columns/column_selection.h"
+#include "core/decoding/record_part.h"
 #include "core/decoding/single_values.h"
 
 namespace recordfs {
@@ -80,8 +81,7 @@ std::string wrong_key(std::string_view key, std::string_view member) {
 
 class Tar final : public RowEncoder {
  public:
-  Tar(std::vector<TarMember> members, PartsOfRecord parts_of, const std::optional<std::string>& key)
-      : members_(std::move(members)), parts_of_(std::move(parts_of)) {
+  Tar(std::vector<TarMember> members, const std::optional<std::string>& key) : members_(std::move(members)) {
     if (key) key_.emplace(std::vector{*key});
     key_name_ = printable(key.value_or(""));
     for (const TarMember& member : members_) {
@@ -92,7 +92,7 @@ class Tar final : public RowEncoder {
   Result<void> append(const RequestContext& context, const ExportedRecord& record, std::string& out) const override {
     std::vector<std::optional<std::string>> parts;
     if (!paths_.empty()) {
-      ASSIGN_OR_RETURN(parts, parts_of_(record.rows.schema(), record.bytes, paths_));
+      ASSIGN_OR_RETURN(parts, parts_of_record(record.rows.schema(), record.bytes, paths_));
     }
     ASSIGN_OR_RETURN(const std::string key, key_of(context, record));
     auto part = parts.begin();
@@ -135,7 +135,6 @@ class Tar final : public RowEncoder {
   }
 
   const std::vector<TarMember> members_;
-  const PartsOfRecord parts_of_;
   std::vector<std::string> paths_;
   std::optional<FieldPaths> key_;  // nullopt: the ordinal
   std::string key_name_;
@@ -188,9 +187,8 @@ Result<TarMember> TarMember::take(std::string_view& text) {
                .detail = fmt::format("not NAME=PART: {}", printable(given.substr(0, given.size() - text.size())))};
 }
 
-std::shared_ptr<const RowEncoder> open_tar(std::vector<TarMember> members, PartsOfRecord parts_of,
-                                           const std::optional<std::string>& key) {
-  return std::make_shared<Tar>(std::move(members), std::move(parts_of), key);
+std::shared_ptr<const RowEncoder> open_tar(std::vector<TarMember> members, const std::optional<std::string>& key) {
+  return std::make_shared<Tar>(std::move(members), key);
 }
 
 std::unique_ptr<FileEncoder> without_repeated_keys(std::unique_ptr<FileEncoder> archive) {

@@ -3,7 +3,6 @@
 // "ustar Interchange Format".
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -28,17 +27,12 @@ struct TarMember {
   static Result<TarMember> take(std::string_view& text);
 };
 
-// Returns the parts of a record by their paths, nullopt for each that it does not have.
-using PartsOfRecord = std::function<Result<std::vector<std::optional<std::string>>>(
-    const RecordSchema& schema, Bytes record, std::span<const std::string> paths)>;
-
 // Returns an encoder of archives. A key is the ordinal with nine digits or more, or else the value of the field `key`,
 // which may be a path. Headers have the time 0, no owner and the mode 0644, so that the bytes depend on the records
 // alone. A record is damage that lacks a member, or has no value of the field, several, or one that is no key: empty,
 // not UTF-8, with a dot, a slash or a control character, too long for the header, or with "__" where WebDataset ignores
 // the member. REQUIRES: the names differ, and there is at least one.
-std::shared_ptr<const RowEncoder> open_tar(std::vector<TarMember> members, PartsOfRecord parts_of,
-                                           const std::optional<std::string>& key = {});
+std::shared_ptr<const RowEncoder> open_tar(std::vector<TarMember> members, const std::optional<std::string>& key = {});
 
 // Returns an encoder that passes on the rows of open_tar() to `archive`, but not those with the key of an earlier one,
 // which are failures: readers would take them for one record. Keeps all keys in memory.

@@ -24,9 +24,9 @@
 #include "core/export/export_format.h"
 #include "core/export/random_rows.h"
 #include "core/export/record_rows.h"
+#include "core/output/output_place.h"
 #include "core/store/open_container.h"
 #include "core/store/wait_ticket.h"
-#include "core/output/output_place.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
 #include "fusefs/commands/export_files.h"
@@ -37,7 +37,6 @@
 #include "fusefs/commands/where.h"
 #include "fusefs/exit_status.h"
 #include "fusefs/messages.h"
-#include "fusefs/tree/record_part.h"
 
 namespace recordfs {
 namespace {
@@ -142,7 +141,6 @@ class Export {
     EncoderOptions encoding{.bytes = options_.bytes,
                             .mixed = options_.mixed,
                             .members = options_.members,
-                            .parts_of = parts_of_record,
                             .key = options_.key,
                             .skips_failures = options_.skips_damage};
     if (encoding.members.empty()) encoding.members.push_back({.name = "bin"});

@@ -7,9 +7,8 @@
 
 #include <fmt/format.h>
 
-#include "core/base/percent_encoding.h"
 #include "core/base/utf8.h"
-#include "fusefs/tree/names.h"
+#include "core/decoding/file_names.h"
 
 namespace recordfs {
 namespace {
@@ -106,15 +105,6 @@ std::string damage_row(const DamageRow& row, std::uint64_t before) {
 std::string damage_table(const std::vector<DamageRow>& damage) {
   std::string table(kDamageColumns);
   for (const DamageRow& row : damage) table += damage_row(row);
-  return table;
-}
-
-std::string names_table(const std::vector<std::string_view>& keys, const std::vector<std::string>& names) {
-  std::string table = "name\tkey\n";
-  for (std::size_t i = 0; i < keys.size(); ++i) {
-    if (keys[i] == names[i]) continue;
-    table += fmt::format("{}\t{}\n", names[i], percent_encoded(keys[i], ""));
-  }
   return table;
 }
 

@@ -30,10 +30,6 @@ std::string damage_row(const DamageRow& row, std::uint64_t before = 0);
 // The names of its columns, and a newline.
 inline constexpr std::string_view kDamageColumns = "begin\tend\tfirst_ordinal\trecords_lost\tclass\treason\n";
 
-// Returns names.tsv: a row for each key whose file has another name, with the percent-encoded key. REQUIRES: as many
-// names as keys.
-std::string names_table(const std::vector<std::string_view>& keys, const std::vector<std::string>& names);
-
 // How many of a file's first bytes media_type() needs.
 inline constexpr std::size_t kBytesOfMediaType = 4096;
 

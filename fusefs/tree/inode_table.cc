@@ -6,8 +6,8 @@
 #include <mutex>
 #include <utility>
 
+#include "core/decoding/inside.h"
 #include "core/hash/fnv.h"
-#include "fusefs/tree/inside.h"
 
 namespace recordfs {
 namespace {

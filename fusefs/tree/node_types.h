@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "fusefs/tree/names.h"
+#include "core/decoding/file_names.h"
 
 namespace recordfs {
 

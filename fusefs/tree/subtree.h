@@ -9,8 +9,8 @@
 #include "core/base/bytes.h"
 #include "core/base/request_context.h"
 #include "core/base/result.h"
+#include "core/decoding/file_names.h"
 #include "fusefs/tree/file_status.h"
-#include "fusefs/tree/names.h"
 
 namespace recordfs {
 

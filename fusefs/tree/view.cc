@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "core/base/utf8.h"
+#include "core/decoding/file_names.h"
 #include "core/decoding/json_writer.h"
 #include "fusefs/tree/generated_files.h"
-#include "fusefs/tree/names.h"
 
 namespace recordfs {
 namespace {

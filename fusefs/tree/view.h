@@ -18,11 +18,11 @@
 #include "core/base/bounded_lru.h"
 #include "core/base/cancellable_mutex.h"
 #include "core/decoding/descriptor_set.h"
+#include "core/decoding/inside.h"
 #include "core/decoding/record_decoder.h"
 #include "core/store/record_store.h"
 #include "core/store/shared_cache.h"
 #include "fusefs/tree/file_status.h"
-#include "fusefs/tree/inside.h"
 #include "fusefs/tree/node_types.h"
 
 namespace recordfs {

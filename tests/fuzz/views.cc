@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "fusefs/tree/names.h"
+#include "core/decoding/file_names.h"
 #include "tests/fuzz/expect.h"
 
 namespace recordfs::fuzz {

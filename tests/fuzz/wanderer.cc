@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "core/base/utf8.h"
-#include "fusefs/tree/names.h"
+#include "core/decoding/file_names.h"
 #include "tests/fuzz/expect.h"
 
 namespace recordfs::fuzz {

@@ -12,10 +12,10 @@
 #include <fmt/format.h>
 
 #include "core/base/bounded_lru.h"
+#include "core/decoding/file_names.h"
 #include "core/hash/fnv.h"
 #include "fusefs/tree/database/database_info.h"
 #include "fusefs/tree/database/key_files.h"
-#include "fusefs/tree/names.h"
 
 namespace recordfs {
 namespace {

@@ -1,7 +1,7 @@
 #include "fusefs/tree/database/key_files.h"
 
 #include "core/base/percent_encoding.h"
-#include "fusefs/tree/names.h"
+#include "core/decoding/file_names.h"
 
 namespace recordfs {
 namespace {

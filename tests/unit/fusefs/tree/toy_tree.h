@@ -9,8 +9,8 @@
 
 #include <gtest/gtest.h>
 
+#include "core/decoding/file_names.h"
 #include "fusefs/tree/mount_tree.h"
-#include "fusefs/tree/names.h"
 #include "tests/unit/store/toy_store.h"
 
 namespace recordfs::testing {

@@ -1,4 +1,4 @@
-#include "fusefs/commands/record_files.h"
+#include "core/export/record_files.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -15,12 +15,12 @@
 #include "core/base/percent_encoding.h"
 #include "core/base/utf8.h"
 #include "core/base/write_all.h"
+#include "core/decoding/file_names.h"
+#include "core/decoding/record_part.h"
 #include "core/decoding/single_values.h"
 #include "core/output/publish_file.h"
 #include "core/output/subdirectories.h"
 #include "core/search/scalar_fields.h"
-#include "fusefs/tree/names.h"
-#include "fusefs/tree/record_part.h"
 
 namespace recordfs {
 namespace {

@@ -1,4 +1,4 @@
-// File names of the tree: numbers of fixed width, and names made from keys, which may be any bytes.
+// File names of records and their parts: numbers of fixed width, and names made from keys, which may be any bytes.
 #pragma once
 
 #include <cstdint>
@@ -46,5 +46,9 @@ std::optional<std::uint64_t> key_number_in(std::string_view name);
 // The latter replaces a name that is empty, ".", "..", longer than 200 bytes, in `reserved`, or already taken.
 std::vector<std::string> names_for(const std::vector<std::string_view>& keys,
                                    const std::vector<std::string_view>& reserved);
+
+// Returns names.tsv: a row for each key whose file has another name, with the percent-encoded key. REQUIRES: as many
+// names as keys.
+std::string names_table(const std::vector<std::string_view>& keys, const std::vector<std::string>& names);
 
 }  // namespace recordfs

@@ -1,4 +1,4 @@
-#include "fusefs/tree/record_part.h"
+#include "core/decoding/record_part.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -7,8 +7,8 @@
 #include <string_view>
 #include <utility>
 
-#include "fusefs/tree/inside.h"
-#include "fusefs/tree/names.h"
+#include "core/decoding/file_names.h"
+#include "core/decoding/inside.h"
 
 namespace recordfs {
 namespace {

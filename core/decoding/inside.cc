@@ -1,12 +1,11 @@
-#include "fusefs/tree/inside.h"
+#include "core/decoding/inside.h"
 
 #include <algorithm>
 #include <variant>
 
 #include "core/base/limits.h"
+#include "core/decoding/file_names.h"
 #include "core/formats/part_names.h"
-#include "fusefs/tree/generated_files.h"
-#include "fusefs/tree/names.h"
 
 namespace recordfs {
 namespace {

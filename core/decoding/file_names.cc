@@ -1,4 +1,4 @@
-#include "fusefs/tree/names.h"
+#include "core/decoding/file_names.h"
 
 #include <algorithm>
 #include <array>
@@ -116,6 +116,15 @@ std::vector<std::string> names_for(const std::vector<std::string_view>& keys,
     names.push_back(std::move(name));
   }
   return names;
+}
+
+std::string names_table(const std::vector<std::string_view>& keys, const std::vector<std::string>& names) {
+  std::string table = "name\tkey\n";
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    if (keys[i] == names[i]) continue;
+    table += fmt::format("{}\t{}\n", names[i], percent_encoded(keys[i], ""));
+  }
+  return table;
 }
 
 }  // namespace recordfs
