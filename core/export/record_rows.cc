@@ -116,69 +116,42 @@ Result<RowBytes> RecordRows::encode(const std::shared_ptr<const ScannedBatch>& b
 void RecordRows::encode_all(const RequestContext& context, const ChunkRecords& records, const Chunk& chunk,
                             EncodedRun& run) const {
   run.rows.origin = origin_;
-  const Layout& layout = chunk.layout();
-  for (std::uint64_t i = records.which.begin; i < records.which.end && !run.is_over;) {
-    if (run.rows.bytes.size() > kMostRowBytes) {
-      run.rest = {.begin = i, .end = records.which.end};
-      return;
-    }
-    const Error* const why = layout.failure(i);
-    const std::uint64_t end = why != nullptr ? end_of_failed(layout, i, records.which.end)
-                                             : end_of_readable(layout, i, records.which.end, kReadBytes);
-    if (why != nullptr) {
-      fail(run, *why, end - i);
-    } else {
-      encode_read(context, records, chunk, {.begin = i, .end = end}, run);
-    }
-    i = end;
-  }
+  const RunReading reading{
+      .store = *member_.store, .chunk = chunk, .bytes = kReadBytes, .skips_damage = options_.skips_damage};
+  const auto goes_on = [&run] { return !run.is_over; };
+  each_readable(
+      reading, records.which, run, goes_on, [&run] { return run.rows.bytes.size() <= kMostRowBytes; },
+      [&](OrdinalInterval readable) {
+        read_each(context, reading, readable, run, goes_on,
+                  [&](std::uint64_t index, Bytes record) { encode_record(context, records, index, record, run); });
+      });
 }
 
-void RecordRows::encode_read(const RequestContext& context, const ChunkRecords& records, const Chunk& chunk,
-                             const OrdinalInterval& readable, EncodedRun& run) const {
-  const Layout& layout = chunk.layout();
-  const Extent front = layout.extent(readable.begin);
-  const Extent back = layout.extent(readable.end - 1);
-  const auto bytes = member_.store->chunks().read(context, chunk, front.begin, back.begin + back.size - front.begin);
-  if (!bytes && readable.end - readable.begin == 1) return fail(run, bytes.error());
-  const std::uint64_t first_ordinal = member_.first_ordinal + records.first_ordinal.value_or(0);
-  for (std::uint64_t i = readable.begin; i < readable.end && !run.is_over; ++i) {
-    if (!bytes) {  // those before the failing one may be readable
-      encode_read(context, records, chunk, {.begin = i, .end = i + 1}, run);
-      continue;
-    }
-    const Extent extent = layout.extent(i);
-    const Bytes record = bytes->bytes.subspan(static_cast<std::size_t>(extent.begin - front.begin),
-                                              static_cast<std::size_t>(extent.size));
-    if (options_.condition != nullptr) {
-      const auto is_selected =
-          options_.condition->matches(context, reader_.decoder(), records.info, record,
-                                      {.path = member_.path, .path_in_set = member_.path_in_set()});
-      if (!is_selected) fail(run, is_selected.error());
-      if (!is_selected || !*is_selected) continue;
-    }
-    const std::size_t before = run.rows.bytes.size();
-    auto appended = options_.refuses_columns ? reader_.check_no_columns(context, records.info, record) : Result<void>();
-    if (appended) {
-      appended = options_.encoder->append(
-          context, {.rows = reader_, .chunk = records.info, .ordinal = first_ordinal + i, .bytes = record},
-          run.rows.bytes);
-    }
-    if (appended) {
-      run.rows.ends.push_back(run.rows.bytes.size());
-      run.rows.ordinals.push_back(first_ordinal + i);
-    } else {
-      run.rows.bytes.resize(before);
-      Error why = appended.error();
-      why.detail = fmt::format("record {}: {}", first_ordinal + i, why.detail);
-      fail(run, why, 1, is_permanent(why.code));
-    }
+void RecordRows::encode_record(const RequestContext& context, const ChunkRecords& records, std::uint64_t index,
+                               Bytes record, EncodedRun& run) const {
+  if (options_.condition != nullptr) {
+    auto is_selected = options_.condition->matches(context, reader_.decoder(), records.info, record,
+                                                   {.path = member_.path, .path_in_set = member_.path_in_set()});
+    if (!is_selected) run.fail({.why = std::move(is_selected).error()}, options_.skips_damage);
+    if (!is_selected || !*is_selected) return;
   }
-}
-
-void RecordRows::fail(EncodedRun& run, const Error& why, std::uint64_t records, bool is_unfit) const {
-  run.failures.push_back({why, records, is_unfit});
-  run.is_over = !options_.skips_damage;
+  const std::uint64_t ordinal = member_.first_ordinal + records.first_ordinal.value_or(0) + index;
+  const std::size_t before = run.rows.bytes.size();
+  auto appended = options_.refuses_columns ? reader_.check_no_columns(context, records.info, record) : Result<void>();
+  if (appended) {
+    appended = options_.encoder->append(
+        context, {.rows = reader_, .chunk = records.info, .ordinal = ordinal, .bytes = record}, run.rows.bytes);
+  }
+  if (appended) {
+    run.rows.ends.push_back(run.rows.bytes.size());
+    run.rows.ordinals.push_back(ordinal);
+    return;
+  }
+  run.rows.bytes.resize(before);
+  Error why = std::move(appended).error();
+  why.detail = fmt::format("record {}: {}", ordinal, why.detail);
+  const bool is_unfit = is_permanent(why.code);
+  run.fail({.why = std::move(why), .is_unfit = is_unfit}, options_.skips_damage);
 }
 
 }  // namespace recordfs

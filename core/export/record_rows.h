@@ -9,18 +9,16 @@
 
 #include "core/columns/row_schema.h"
 #include "core/export/encoder.h"
+#include "core/export/record_run.h"
 #include "core/export/record_text.h"
 #include "core/formats/chunk.h"
 #include "core/store/parallel_scan.h"
 
 namespace recordfs {
 
-// The rows of a run of records.
-struct EncodedRun {
+// The rows of records of a chunk.
+struct EncodedRun : RecordRun {
   RowBytes rows{};
-  std::vector<RecordsFailure> failures{};      // not logged yet
-  bool is_over = false;                        // a failure ends the export
-  OrdinalInterval rest{.begin = 0, .end = 0};  // indices of records that are left, because the rows were full
 };
 
 // The form of rows, besides the container.
@@ -63,9 +61,8 @@ class RecordRows {
   bool find_fields();
   void encode_all(const RequestContext& context, const ChunkRecords& records, const Chunk& chunk,
                   EncodedRun& run) const;
-  void encode_read(const RequestContext& context, const ChunkRecords& records, const Chunk& chunk,
-                   const OrdinalInterval& readable, EncodedRun& run) const;
-  void fail(EncodedRun& run, const Error& why, std::uint64_t records = 1, bool is_unfit = false) const;
+  void encode_record(const RequestContext& context, const ChunkRecords& records, std::uint64_t index, Bytes record,
+                     EncodedRun& run) const;
 
   RecordRows(SetMember member, RowOptions options)
       : member_(std::move(member)),

@@ -86,6 +86,7 @@ class RecordPrinter {
         records_(records),
         chunk_(chunk),
         layout_(chunk.layout()),
+        reading_{.store = text.store, .chunk = chunk, .bytes = kRunBytes, .skips_damage = text.options.skips_damage},
         output_(output) {}
 
   Rendered run() {
@@ -114,21 +115,10 @@ class RecordPrinter {
   }
 
   void write_all(OrdinalInterval which) {
-    for (std::uint64_t i = which.begin; i < which.end && goes_on();) {
-      if (rendered_.text.size() > kMadeAheadText) {
-        rendered_.rest = {.begin = i, .end = which.end};
-        return;
-      }
-      const Error* const failure = layout_.failure(i);
-      const std::uint64_t end =
-          failure != nullptr ? end_of_failed(layout_, i, which.end) : end_of_readable(layout_, i, which.end, kRunBytes);
-      if (failure != nullptr) {
-        fail(*failure, end - i);
-      } else {
-        write_run(i, end);
-      }
-      i = end;
-    }
+    each_readable(
+        reading_, which, rendered_, [this] { return goes_on(); },
+        [this] { return rendered_.text.size() <= kMadeAheadText; },
+        [this](OrdinalInterval readable) { write_run(readable); });
   }
 
   bool goes_on() const { return !rendered_.is_over && (output_ == nullptr || output_->good()); }
@@ -142,10 +132,7 @@ class RecordPrinter {
   }
   void put(std::string_view text) { put(as_bytes(text)); }
 
-  void fail(const Error& why, std::uint64_t records = 1) {
-    rendered_.failures.push_back({why, records});
-    rendered_.is_over = !text_.options.skips_damage;
-  }
+  void fail(const Error& why) { rendered_.fail({.why = why}, reading_.skips_damage); }
 
   RecordName name_of(std::uint64_t index) const {
     if (records_.first_ordinal) return text_.first_ordinal + *records_.first_ordinal + index;
@@ -195,30 +182,23 @@ class RecordPrinter {
   }
 
   // REQUIRES: the records can be read, as far as the layout tells.
-  void write_run(std::uint64_t first, std::uint64_t end) {
-    const Extent front = layout_.extent(first);
-    const Extent back = layout_.extent(end - 1);
+  void write_run(OrdinalInterval readable) {
+    const Extent front = layout_.extent(readable.begin);
+    const Extent back = layout_.extent(readable.end - 1);
     const std::uint64_t size = back.begin + back.size - front.begin;
     if (size > kPieceBytes && !becomes_text(form_))
       return write_pieces(front);  // a run is smaller, unless of one record
-    const auto bytes = text_.store.chunks().read({}, chunk_, front.begin, size);
-    if (!bytes && end - first == 1) return fail(bytes.error());
-    for (std::uint64_t i = first; i < end && goes_on(); ++i) {
-      if (!bytes) {
-        write_run(i, i + 1);  // those before the failing one may be readable
-      } else if (form_ == RecordForm::kBytes) {
-        return put(bytes->bytes);
-      } else {
-        const Extent extent = layout_.extent(i);
-        put_record(i, bytes->bytes.subspan(static_cast<std::size_t>(extent.begin - front.begin),
-                                           static_cast<std::size_t>(extent.size)));
-      }
+    if (form_ == RecordForm::kBytes) {
+      if (const auto bytes = text_.store.chunks().read({}, chunk_, front.begin, size)) return put(bytes->bytes);
     }
+    read_each(
+        {}, reading_, readable, rendered_, [this] { return goes_on(); },
+        [this](std::uint64_t index, Bytes record) { put_record(index, record); });
   }
 
   void write_pieces(const Extent& extent) {
     // Half a record would keep those after it from being written.
-    if (text_.options.skips_damage && !read_pieces(extent, [](Bytes) {})) return;
+    if (reading_.skips_damage && !read_pieces(extent, [](Bytes) {})) return;
     const Frame frame = frame_of(form_, extent.size);
     std::uint64_t written = 0;
     const bool is_whole = read_pieces(extent, [&](Bytes piece) {
@@ -254,26 +234,12 @@ class RecordPrinter {
   const ChunkRecords& records_;
   const Chunk& chunk_;
   const Layout& layout_;
+  const RunReading reading_;
   TextOutput* const output_;
   Rendered rendered_;
 };
 
 }  // namespace
-
-std::uint64_t end_of_readable(const Layout& layout, std::uint64_t first, std::uint64_t end, std::uint64_t bytes) {
-  const std::uint64_t limit = layout.extent(first).begin + bytes;
-  const std::uint64_t after = std::max(std::min(end, layout.index_at(limit)), first + 1);
-  for (std::uint64_t i = first + 1; layout.has_failures() && i < after; ++i) {
-    if (layout.failure(i) != nullptr) return i;
-  }
-  return after;
-}
-
-std::uint64_t end_of_failed(const Layout& layout, std::uint64_t first, std::uint64_t end) {
-  const Error* const why = layout.failure(first);
-  while (first < end && layout.failure(first) == why) ++first;
-  return first;
-}
 
 RecordText::RecordText(const SetMember& member, const FormOptions& wanted)
     : store(*member.store),

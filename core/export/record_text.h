@@ -10,6 +10,7 @@
 #include "core/base/result.h"
 #include "core/dataset/selected_records.h"
 #include "core/decoding/record_decoder.h"
+#include "core/export/record_run.h"
 #include "core/output/text_output.h"
 #include "core/search/record_condition.h"
 #include "core/store/json_line.h"
@@ -35,25 +36,10 @@ struct FormOptions {
   ConditionPointer condition{};  // on which records are written; null: all
 };
 
-// Why records cannot be read.
-struct RecordsFailure {
-  Error why;
-  std::uint64_t records = 1;
-  bool is_unfit = false;  // the record can be read, but is no row of the output
-};
-
-// The result of a run of records: text to write first, and then failures to report.
-struct Rendered {
+// The result of records of a chunk: text to write first, and then failures to report.
+struct Rendered : RecordRun {
   std::string text{};
-  std::vector<RecordsFailure> failures{};      // not logged yet
-  bool is_over = false;                        // a failure ends the copy
-  OrdinalInterval rest{.begin = 0, .end = 0};  // indices of records without text, because the text was full
 };
-
-// Return the end of records of a chunk, from `first` on, that are handled together: that can be read, as far as the
-// layout tells, and have at most `bytes` bytes unless it is one; and that fail for the same reason as the first.
-std::uint64_t end_of_readable(const Layout& layout, std::uint64_t first, std::uint64_t end, std::uint64_t bytes);
-std::uint64_t end_of_failed(const Layout& layout, std::uint64_t first, std::uint64_t end);
 
 // What the text of records depends on. Immutable and thread-safe.
 struct RecordText {
