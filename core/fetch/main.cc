@@ -1,5 +1,8 @@
 // recordfs-fetch: fetches remote objects for the process that has started it. See core/remote/protocol.h.
 #include <fcntl.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -72,6 +75,15 @@ std::unique_ptr<DiskCache> open_cache(const FetcherOptions& options) {
   return cache ? std::move(*cache) : nullptr;
 }
 
+// libcurl allocates a buffer for each request. Memory from the system would be cleared and mapped each time.
+void reuse_memory() {
+#ifdef __GLIBC__
+  constexpr int kKept = 8 << 20;  // bytes
+  mallopt(M_MMAP_THRESHOLD, kKept);
+  mallopt(M_TRIM_THRESHOLD, kKept);
+#endif
+}
+
 // Makes a static program resolve names without the modules of nsswitch.conf, which are for another C library.
 void resolve_names_alone() {
 #ifdef RECORDFS_STATIC
@@ -96,6 +108,7 @@ int run(int count, char** arguments) {
   if (arena == MAP_FAILED) return fail("cannot map the shared memory");
   ::close(remote::kArenaDescriptor);
   hide_memory();
+  reuse_memory();
   detach();
   resolve_names_alone();
   auto network = Network::create({.timeout = options->timeout});
