@@ -97,6 +97,19 @@ std::optional<Error> error_of(const Finding& finding, bool skips_unsupported) {
                             finding.begin, finding.reason, limits)};
 }
 
+// Returns a function that takes the bytes that a pass over `size` bytes has read since its last call, and calls
+// `goes_on` with their share of `work`.
+std::function<bool(std::uint64_t bytes)> share_of(const std::function<bool(std::uint64_t bytes)>& goes_on,
+                                                  std::uint64_t size, std::uint64_t work) {
+  return [&goes_on, size, work, read = std::uint64_t{0}, told = std::uint64_t{0}](std::uint64_t bytes) mutable {
+    if (!goes_on) return true;
+    read += std::min(bytes, size - read);
+    const double part = size == 0 ? 1 : static_cast<double>(read) / static_cast<double>(size);
+    const auto now = static_cast<std::uint64_t>(part * static_cast<double>(work));
+    return goes_on(now - std::exchange(told, now));
+  };
+}
+
 Error not_verified(const std::string& why) {
   return {.code = Code::kDamage, .detail = fmt::format("the recovered file does not verify: {}", why)};
 }
@@ -163,7 +176,10 @@ Result<void> Recovery::write(OutputFile& output, Recovered& recovered, WriterOpt
   ASSIGN_OR_RETURN(const auto writer, format_.open({}, output, wanted));
   RecordDigest written;
   Result<void> outcome;
-  const auto goes_on = [&](std::uint64_t bytes) { return outcome && (!options_.goes_on || options_.goes_on(bytes)); };
+  const std::uint64_t size = source_.source().size();
+  const auto goes_on = [&outcome, share = share_of(options_.goes_on, size, size / 2)](std::uint64_t bytes) mutable {
+    return outcome && share(bytes);
+  };
   const auto append = [&](const RequestContext& context, const IndexedChunk& indexed,
                           const Chunk* chunk) -> std::function<void()> {
     // cppcheck-suppress returnDanglingLifetime
@@ -225,9 +241,9 @@ Result<void> Recovery::check(const OutputFile& output, const Recovered& recovere
   const RecordStore store(source_.name(), file, std::move(*container), services_);
   RecordDigest found;
   Result<void> outcome;
-  const auto goes_on = [&](std::uint64_t bytes) { return !options_.goes_on || options_.goes_on(bytes); };
+  const std::uint64_t size = source_.source().size();
   const auto verdict =
-      verify(store, options_.threads, options_.memory, goes_on,
+      verify(store, options_.threads, options_.memory, share_of(options_.goes_on, file->size(), size - size / 2),
              [&](const RequestContext& context, const IndexedChunk&, const Chunk* chunk) -> std::function<void()> {
                if (chunk == nullptr) return {};
                return [&, readable = readable_records(context, *chunk)] {

@@ -54,10 +54,15 @@ void LossReport::write(std::string_view line) {
 }
 
 Result<void> LossReport::finish() {
+  if (std::exchange(is_finished_, true)) return {};
   if (stream_ && stream_->finish() != kExitGood) return system_error(EIO);
   if (file_ == nullptr) return {};
   TRY(outcome_);
   return file_->publish();
+}
+
+void LossReport::withdraw() {
+  if (file_ != nullptr) file_->withdraw();
 }
 
 }  // namespace recordfs

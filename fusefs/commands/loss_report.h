@@ -31,9 +31,11 @@ class LossReport {
   // be.
   Result<void> begin();
   void write(std::string_view line);
-  // Gives the file its name if it was begun. Must be called at most once, as the last function. Fails with kIo because
-  // of this or an earlier function; the error of a stream is printed.
+  // Gives the file its name if it was begun. Nothing is written afterwards, and a second call does nothing. Fails with
+  // kIo because of this or an earlier function; the error of a stream is printed.
   Result<void> finish();
+  // Removes a file that has its name, unless it replaced another.
+  void withdraw();
   // Removes the file, unless it has its name. For a process that ends without destructors.
   void discard() { file_.reset(); }
 
@@ -44,6 +46,7 @@ class LossReport {
   std::unique_ptr<OutputFile> file_;
   std::optional<Output> stream_;
   Result<void> outcome_;  // of write()
+  bool is_finished_ = false;
 };
 
 }  // namespace recordfs

@@ -8,6 +8,7 @@
 
 #include "core/base/amounts.h"
 #include "core/base/counted.h"
+#include "core/base/storage.h"
 #include "core/remote/interruption.h"
 #include "core/remote/session.h"
 #include "fusefs/progress_line.h"
@@ -96,6 +97,16 @@ void Progress::add(std::uint64_t more) {
 
 void Progress::clear() const {
   if (is_shown_) ProgressLine::erase();
+}
+
+void Progress::finish() const {
+  if (is_shown_ && !ProgressLine::has_output()) ProgressLine::paint(line(Clock::now()));
+  clear();
+}
+
+std::uint64_t size_of(const std::string& path) {
+  const auto file = status_of({}, path);
+  return file ? file->size : 0;
 }
 
 Interruption::Interruption() {

@@ -25,13 +25,16 @@ class Progress {
 
   // Callers check it before they compute a total.
   bool is_shown() const { return is_shown_; }
-  // Sets the total, without which neither percentage nor remaining time is shown.
+  // Sets the total, without which neither percentage nor remaining time is shown, or adds to it.
   void set_total(std::uint64_t total) { total_ = total; }
+  void expect(std::uint64_t more) { total_ += more; }
 
   // Adds to the amount done. Repaints at most every 200 ms.
   void add(std::uint64_t more);
   // Erases the line, before other text is written to the terminal.
   void clear() const;
+  // Does the same at the end, after it has shown the last amount.
+  void finish() const;
   // Repaints the line of the object that shows one, if it is time. Returns whether there is such an object.
   static bool repaint_shown();
 
@@ -50,6 +53,9 @@ class Progress {
   std::mutex mutex_;
   Clock::time_point painted_{};  // guarded by mutex_
 };
+
+// Returns the size of a file, for a total; 0 if it cannot be found.
+std::uint64_t size_of(const std::string& path);
 
 // While it exists, the first SIGHUP, SIGINT or SIGTERM is only recorded, and ends waits for remote files. A second one
 // of the same kind ends the program. Ignored signals stay ignored. At most one object at a time.

@@ -119,7 +119,13 @@ class RecoverDatabase final : RecoveryListener {
     const auto recovered = recover_database(source, (*directory_)->path(), *this, context_);
     if (!recovered && recovered.error().code != Code::kInterrupted) fail(options_.output, recovered.error());
     if (!recovered) return finish();
+    // The report comes first, so that no signal leaves the database without it.
+    if (const auto finished = report_.finish(); !finished) {
+      fail(report_.path(), finished.error());
+      return finish();
+    }
     if (const auto published = (*directory_)->publish(); !published) {
+      report_.withdraw();
       fail(options_.output, published.error());
       return finish();
     }
@@ -205,8 +211,8 @@ class Recover {
     if (!linker_) return fail_at(options_.output, linker_.error());
     recover_all();
     remove_empty_directories(place_->directory.number(), created_);
-    progress_.clear();
-    if (!Interruption::came()) {
+    progress_.finish();
+    if (!Interruption::came() || has_published_) {
       if (const auto finished = report_.finish(); !finished) fail_to_write(report_.path(), finished.error());
     }
     report_.discard();
@@ -252,6 +258,10 @@ class Recover {
           finding_of_file("missing", missing.count == 1 ? "this shard does not exist" : "these shards do not exist",
                           Impact::kDamage),
           &missing));
+    }
+    is_one_file_ = files.size() == 1;
+    if (progress_.is_shown()) {
+      for (const RecoveredFile& file : files) progress_.expect(size_of(file.path));
     }
     for (const RecoveredFile& file : files) {
       if (!recover(file.path, file.name)) return;
@@ -341,8 +351,10 @@ class Recover {
         const auto directory = open_directory_of(place_->directory.number(), name, &created_);
         if (!directory) return fail_to_write(target, directory.error());
         const auto linked = (*linker_)->link(path, *source, name);
+        has_published_ = has_published_ || linked;
         return linked ? true : fail_to_write(target, linked.error());
       }
+      progress_.expect(store->source().size());
     }
     if (is_linked(path, target)) {
       fail(kExitWrongUse, fmt::format("{}: {}", target, kIsRead));
@@ -374,14 +386,22 @@ class Recover {
     Recovered recovered = Recovery(*store, *format, recovery, context_.services()).run(output);
     if (recovered.was_stopped || Interruption::came()) return false;
     progress_.clear();
+    for (const Finding& finding : recovered.lost) report_.write(skipped_line(path, finding));
+    if (!recovered.error) {
+      if (auto completed = output.complete(); !completed) recovered.error = std::move(completed).error();
+    }
+    if (!recovered.error && is_one_file_) {
+      const auto finished = report_.finish();
+      if (!finished) return fail_to_write(report_.path(), finished.error());
+    }
     if (!recovered.error) {
       if (auto published = output.publish(); !published) recovered.error = std::move(published).error();
+      has_published_ = has_published_ || !recovered.error;
     }
-    report(path, recovered);
-    if (recovered.error) {
-      return fail_to_write(recovered.error->code == Code::kUnsupported ? path : target, *recovered.error);
-    }
-    return true;
+    print_losses(path, recovered);
+    if (!recovered.error) return true;
+    if (is_one_file_) report_.withdraw();
+    return fail_to_write(recovered.error->code == Code::kUnsupported ? path : target, *recovered.error);
   }
 
   bool fail_to_write(const std::string& target, const Error& error) {
@@ -389,9 +409,7 @@ class Recover {
     return error.os_error == EEXIST || error.os_error == ENOTDIR;
   }
 
-  // Prints and lists the losses of a file.
-  void report(const std::string& path, const Recovered& recovered) {
-    for (const Finding& finding : recovered.lost) report_.write(skipped_line(path, finding));
+  void print_losses(const std::string& path, const Recovered& recovered) {
     if (recovered.lost.empty()) return;
     if (!recovered.error) context_.note(kExitDamage);
     for (std::size_t i = 0; i < std::min(kMostPrinted, recovered.lost.size()); ++i) {
@@ -418,6 +436,8 @@ class Recover {
   std::vector<std::string> created_;    // subdirectories of the output
   std::vector<MissingShards> missing_;  // of the sets
   int failure_ = kExitGood;             // the worst status of files that are not written
+  bool is_one_file_ = false;            // whose report is complete before the file is
+  bool has_published_ = false;          // a file, which the report describes
 };
 
 }  // namespace

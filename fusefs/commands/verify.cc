@@ -40,11 +40,6 @@
 namespace recordfs {
 namespace {
 
-std::uint64_t size_of(const std::string& path) {
-  const auto file = status_of({}, path);
-  return file ? file->size : 0;
-}
-
 constexpr std::chrono::seconds kBetweenSaves{60};
 
 struct VerifyOptions {
@@ -100,7 +95,7 @@ class Verify {
     progress_.add(0);
     verify_all();
     databases_.each_left([this](const Outcome& outcome) { print(outcome); }, goes_on);
-    progress_.clear();
+    progress_.finish();
     print_directories_without_containers(names);
     static_cast<void>(context_.finish());
     save();

@@ -2,13 +2,16 @@
 
     x_test.py --bin FOLDER --root CHECKOUT [unittest's options]     FOLDER: the build folder
 """
+import fcntl
 import functools
 import json
 import os
 import pty
 import shutil
+import struct
 import subprocess
 import tempfile
+import termios
 import unittest
 from pathlib import Path
 from typing import NamedTuple
@@ -125,6 +128,18 @@ class Case(unittest.TestCase):
             err = running.stderr.read().decode(errors="backslashreplace")
             status = running.wait(PATIENCE)
         return self._sane(Done(status, shown.replace(b"\r\n", b"\n"), err))
+
+    def stderr_on_terminal(self, *words, columns=0, **environment):
+        """Runs a command with standard error on a terminal of this width, and returns what that shows."""
+        ours, theirs = os.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        with subprocess.Popen([program("recordfs"), *encoded(words)], stdin=subprocess.DEVNULL,
+                              stdout=subprocess.DEVNULL, stderr=theirs, env=self.environment() | environment) as running:
+            os.close(theirs)
+            shown = read_terminal(ours)
+            running.wait(PATIENCE)
+        os.close(ours)
+        return shown
 
     def until_the_pipe_closes(self, size, *words):
         """Runs a command whose reader takes `size` bytes and closes the pipe."""

@@ -304,13 +304,7 @@ class Cp(commands.Case):
         self.assert_ends(commands.WRONG_USE, "--raw excludes --suffix", "cp", "--raw", "--suffix", "x", self.file, ":", self.target)
 
     def test_progress_is_shown_on_a_terminal(self):
-        ours, theirs = os.openpty()
-        with subprocess.Popen([commands.program("recordfs"), "cp", self.file, "10:20", self.target], stderr=theirs,
-                              env=self.environment()) as running:
-            os.close(theirs)
-            shown = commands.read_terminal(ours)
-            self.assertEqual(running.wait(commands.PATIENCE), commands.GOOD)
-        os.close(ours)
+        shown = self.stderr_on_terminal("cp", self.file, "10:20", self.target)
         self.assertRegex(shown, rb"cp: \d+ records? of 10 records \(\d+ %\), .*\r\x1b\[K\Z")
         self.assertEqual(len(self.copied()), 10)
 

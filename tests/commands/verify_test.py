@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 """recordfs verify: reports about good and damaged files, and which files it reads again."""
-import fcntl
 import gzip
 import json
 import os
@@ -8,7 +7,6 @@ import shutil
 import signal
 import struct
 import subprocess
-import termios
 import time
 from pathlib import Path
 
@@ -239,7 +237,7 @@ class Findings(VerifyCase):
         done = self.on_terminal("verify", commands.sample(DAMAGED))
         self.assertEqual((done.status, done.err), (commands.DAMAGE, ""))
         shown = self.stderr_on_terminal("verify", commands.sample(DAMAGED), commands.sample(GOOD_FILE))
-        self.assertRegex(shown, rb"verify: .* of 60\.9 KiB \(\d+ %\), .*/s")
+        self.assertRegex(shown, rb"verify: 60\.9 KiB of 60\.9 KiB \(100 %\), [^\r]*/s\r\x1b\[K\Z")
         self.assertTrue(shown.endswith(b"\r\x1b[K"), shown)
 
     def test_progress_is_not_wider_than_the_terminal(self):
@@ -257,17 +255,6 @@ class Findings(VerifyCase):
         shown = self.stderr_on_terminal("verify", name, LC_ALL="C", TERM="dumb")
         self.assertIn(b"gr\\xc3\\xb6\\xc3\\x9fe: ", shown)
         self.assertIn("größe: ".encode(), self.stderr_on_terminal("verify", name, TERM="dumb"))
-
-    def stderr_on_terminal(self, *words, columns=0, **environment):
-        ours, theirs = os.openpty()
-        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-        with subprocess.Popen([commands.program("recordfs"), *map(os.fsencode, words)], stdin=subprocess.DEVNULL,
-                              stdout=subprocess.DEVNULL, stderr=theirs, env=self.environment() | environment) as running:
-            os.close(theirs)
-            shown = commands.read_terminal(ours)
-            running.wait(commands.PATIENCE)
-        os.close(ours)
-        return shown
 
 
 class Joined(VerifyCase):
@@ -399,7 +386,7 @@ class State(VerifyCase):
     def test_state_that_cannot_be_saved_is_reported(self):
         done = self.recordfs("verify", "--state", self.folder / "no/state", *self.files)
         self.assertEqual((done.status, done.out), (commands.PARTLY_DONE, b""))
-        self.assertRegex(done.err, r"\Arecordfs: \S+/no/state: cannot save: No such file or directory\n\Z")
+        self.assertRegex(done.err, r"\Arecordfs: \S+/no/state: there is no directory \S+/no/\n\Z")
 
     def test_names_with_newlines_are_remembered(self):
         file = self.old_copy(SMALL, "two\nlines\t1")
