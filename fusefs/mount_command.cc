@@ -362,7 +362,7 @@ Refusal cannot_mount(const Options& options, const std::string& reason) {
 std::optional<Refusal> unnamed_types(const MountTree& tree, const UserTypes& types) {
   for (const auto& store : tree.containers().stores()) {
     if (const auto named = check_types(types, store->schema(), store->metadata()); !named) {
-      return Refusal{kExitWrongUse, "-o descriptors: " + named.error().detail};
+      return Refusal{kExitWrongUse, "-o descriptors: " + named.error().detail + " (try: -o type)"};
     }
   }
   return std::nullopt;

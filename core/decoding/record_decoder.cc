@@ -243,8 +243,8 @@ Result<void> check_types(const UserTypes& types, const RecordSchema& schema, con
   if (has_more) names.resize(kMostShown);
   for (std::string& name : names) name = printable(name);
   return Error{.code = Code::kNotFound,
-               .detail = fmt::format("the descriptors contain {} message types (specify the type of the records: {}{})",
-                                     types.top_types, fmt::join(names, ", "), has_more ? ", ..." : "")};
+               .detail = fmt::format("the descriptors contain {} message types: {}{}", types.top_types,
+                                     fmt::join(names, ", "), has_more ? ", ..." : "")};
 }
 
 RecordDecoder::RecordDecoder(const RecordSchema& schema, const Metadata* metadata, UserTypes user_types,

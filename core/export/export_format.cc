@@ -341,7 +341,7 @@ Result<std::unique_ptr<FileEncoder>> open_file_encoder(const ExportForm& form, c
   ASSIGN_OR_RETURN(auto coded, CodedSink::open(form.codec, sink));
   if (options.columns != nullptr) {
     ASSIGN_OR_RETURN(auto table, format.open_table(coded->sink(), options.columns->root(), options));
-    auto groups = table_groups(options.columns, std::move(table), options.skips_failures);
+    auto groups = table_groups(options.columns, std::move(table), options.skips_failures, options.rows);
     auto file = std::make_unique<GroupedFile>(std::move(groups), executor, options.skips_failures);
     return std::unique_ptr<FileEncoder>(std::make_unique<CodedFile>(std::move(coded), std::move(file)));
   }

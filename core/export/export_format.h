@@ -68,6 +68,8 @@ struct EncoderOptions {
   std::optional<std::string> key{};     // of an archive: a field; nullopt: the ordinal
   bool has_columns = true;              // of the records
   bool skips_failures = false;          // of records that cannot be encoded; otherwise those after one are not written
+  // Of a table: counts its rows when they are appended; null: they need not be counted. Must outlive the encoder.
+  std::uint64_t* rows = nullptr;
   // Of a container, as of WriterOptions. Ignored if the format has no place for them.
   std::string record_type{};
   std::shared_ptr<const std::string> descriptors{};

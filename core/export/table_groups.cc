@@ -44,19 +44,24 @@ ArrowColumn data_of(const RecordGroup& group) {
 
 class TableGroups final : public GroupEncoder {
  public:
-  TableGroups(std::shared_ptr<const TableColumns> columns, std::unique_ptr<TableWriter> writer, bool skips_failures)
-      : columns_(std::move(columns)), writer_(std::move(writer)), skips_failures_(skips_failures) {}
+  TableGroups(std::shared_ptr<const TableColumns> columns, std::unique_ptr<TableWriter> writer, bool skips_failures,
+              std::uint64_t* counted)
+      : columns_(std::move(columns)), writer_(std::move(writer)), skips_failures_(skips_failures), counted_(counted) {}
 
   bool is_full(std::size_t records, std::uint64_t bytes) const override {
     return records >= kMostRows || bytes >= kMostBytes || records >= kMostCells / columns_->leaves();
   }
   Result<Append> encode(const RecordGroup& group, std::vector<RowFailure>& failures) override {
     const auto rows = columns_->rows_of(group, skips_failures_, failures);
-    const bool has_rows = std::ranges::any_of(rows, [](const ArrowColumn& batch) { return batch.length > 0; });
-    if (!has_rows) return Append([] { return Result<void>(); });
+    std::uint64_t count = 0;
+    for (const ArrowColumn& batch : rows) count += static_cast<std::uint64_t>(batch.length);
+    if (count == 0) return Append([] { return Result<void>(); });
     ASSIGN_OR_RETURN(auto encoded, writer_->encode(rows));
     const std::shared_ptr<const EncodedRows> shared = std::move(encoded);
-    return Append([this, shared] { return writer_->append(*shared); });
+    return Append([this, shared, count] {
+      if (counted_ != nullptr) *counted_ += count;
+      return writer_->append(*shared);
+    });
   }
   Result<void> finish() override { return writer_->finish(); }
 
@@ -64,6 +69,7 @@ class TableGroups final : public GroupEncoder {
   const std::shared_ptr<const TableColumns> columns_;
   const std::unique_ptr<TableWriter> writer_;
   const bool skips_failures_;
+  std::uint64_t* const counted_;
 };
 
 }  // namespace
@@ -114,8 +120,9 @@ std::vector<ArrowColumn> TableColumns::rows_of(const RecordGroup& group, bool sk
 }
 
 std::unique_ptr<GroupEncoder> table_groups(std::shared_ptr<const TableColumns> columns,
-                                           std::unique_ptr<TableWriter> writer, bool skips_failures) {
-  return std::make_unique<TableGroups>(std::move(columns), std::move(writer), skips_failures);
+                                           std::unique_ptr<TableWriter> writer, bool skips_failures,
+                                           std::uint64_t* counted) {
+  return std::make_unique<TableGroups>(std::move(columns), std::move(writer), skips_failures, counted);
 }
 
 }  // namespace recordfs

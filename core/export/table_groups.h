@@ -35,8 +35,9 @@ class TableColumns {
 };
 
 // `writer` must have been opened with the columns' root, and write to a sink that outlives the result. The rows are
-// those of TableColumns::rows_of().
+// those of TableColumns::rows_of(); their number is added to `counted`, unless that is null, when they are appended.
 std::unique_ptr<GroupEncoder> table_groups(std::shared_ptr<const TableColumns> columns,
-                                           std::unique_ptr<TableWriter> writer, bool skips_failures);
+                                           std::unique_ptr<TableWriter> writer, bool skips_failures,
+                                           std::uint64_t* counted);
 
 }  // namespace recordfs

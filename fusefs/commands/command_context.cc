@@ -198,7 +198,11 @@ Result<OpenedFile> CommandContext::open_quietly(const RequestContext& context, c
   ASSIGN_OR_RETURN(const auto path, real_path(shown));
   auto opened = open_file(context, path, limits_, services_, shown);
   if (opened && types_ != nullptr) {
-    TRY(check_types(*types_, opened->store->schema(), opened->store->metadata()));
+    if (auto checked = check_types(*types_, opened->store->schema(), opened->store->metadata()); !checked) {
+      Error why = std::move(checked).error();
+      if (why.code == Code::kNotFound) why.detail += " (try: --type)";
+      return why;
+    }
     if (!has_checked_fields_.exchange(true)) {
       const auto checked = check_known_fields(context, *opened->store, *types_);
       if (!checked) fail(impact_of(checked.error()), fmt::format("{}: {}", shown, checked.error().detail));

@@ -56,7 +56,8 @@ class Export {
         form_(*options.form()),
         place_(OutputPlace::at(options.output)),
         context_(options.reading, {place_ ? place_->directory_name : std::string()}),
-        progress_("export", Progress::Unit::kRecords),
+        reads_all_(!options.sharding.shards && !options.random.is_given() && options.words.ranges.empty()),
+        progress_("export", reads_all_ ? Progress::Unit::kBytes : Progress::Unit::kRecords),
         executor_(context_.threads() - 1),
         rows_{.types = options.types,
               .limits = context_.limits(),
@@ -82,7 +83,7 @@ class Export {
       } else {
         each_range(options_.words, context_, [&](const Range& range) { return write(range, *reader); });
       }
-      progress_.clear();
+      progress_.finish();
       finish();
       if (has_unfit_) context_.note(kExitPartlyDone);
     }
@@ -154,6 +155,14 @@ class Export {
       files.records = *records;
       progress_.set_total(*records);
     }
+    if (options_.random.is_given() && !options_.condition && progress_.is_shown()) {
+      progress_.set_total(count(reader).value_or(0));
+    }
+    if (reads_all_ && progress_.is_shown()) {
+      for (std::size_t shard = 0; shard < reader.set().size(); ++shard) {
+        if (!reader.set().shard(shard).is_missing) progress_.expect(size_of(reader.set().shard(shard).path));
+      }
+    }
     rows_.encoder = row_encoder(form_, encoding);
     rows_.needs_parts =
         std::ranges::any_of(encoding.members, [](const TarMember& member) { return member.part.has_value(); });
@@ -200,7 +209,14 @@ class Export {
     if (content != ExportFormat::Content::kRows && content != ExportFormat::Content::kTable) return true;
     auto found = recordfs::find_columns(reader, content == ExportFormat::Content::kTable, options_.columns,
                                         options_.types, context_.limits());
-    if (!found) return context_.report_failure(reader.name(), found.error()), false;
+    if (!found) {
+      Error why = std::move(found).error();
+      const bool is_table = content == ExportFormat::Content::kTable && options_.columns.selection.is_all();
+      if (why.code == Code::kUnsupported && is_table && why.detail.find("(try: ") == std::string::npos) {
+        why.detail += " (try: --to jsonl, --select ordinal,data)";
+      }
+      return context_.report_failure(reader.name(), why), false;
+    }
     if (!found->undescribed.empty()) {
       print_message(fmt::format("{}: no columns, because there are no descriptors of {} (try: --descriptors)",
                                 reader.name(), printable(found->undescribed)));
@@ -208,6 +224,8 @@ class Export {
     encoding.has_columns = found->has_columns;
     rows_.refuses_columns = found->table != nullptr && found->schema == nullptr;
     encoding.columns = std::move(found->table);
+    has_scalars_ = found->schema != nullptr && found->schema->has_scalars();
+    encoding.rows = &rows_written_;
     (encoding.columns != nullptr ? rows_.schema : rows_.form.schema) = std::move(found->schema);
     return true;
   }
@@ -269,6 +287,7 @@ class Export {
     constexpr std::uint64_t kUsualRow = 64;  // bytes without the record
     const auto rows = RecordRows::open(member, rows_);
     if (!rows) return context_.report_failure(member.path, rows.error()), std::nullopt;
+    reached_ = 0;
     const PassPart part{.store = *member.store, .selection = selection, .is_light = (*rows)->takes_batches()};
     ProcessBatch encode_batch;
     if (part.is_light) {
@@ -276,12 +295,13 @@ class Export {
         return [this, batch, &part, &rows, &member] {
           const auto encoded = (*rows)->encode(batch, part.within(*batch));
           if (!encoded) context_.report_failure(member.path, encoded.error());
+          reach(batch->content.run.next.position);
           return encoded && take(*encoded);
         };
       };
     }
     DamageReporter damage(member.path, *member.store, context_);
-    return damage.read(
+    const auto read = damage.read(
         part, {.threads = context_.threads(), .bytes_per_record = kUsualRow},
         [&](const RequestContext& context, const IndexedChunk& indexed) -> OrderedResult {
           if (holds_nothing(indexed.chunk)) return {};
@@ -290,6 +310,13 @@ class Export {
               {.info = indexed.chunk, .which = part.within(indexed), .first_ordinal = indexed.before.records});
         },
         encode_batch);
+    if (read) reach(member.store->source().size());
+    return read;
+  }
+
+  // Shows that the file is done up to a position.
+  void reach(Position position) {
+    if (reads_all_ && position > reached_) progress_.add(position - std::exchange(reached_, position));
   }
 
   // Makes the rows of a chunk's records, on any thread. Returns what writes them.
@@ -300,6 +327,7 @@ class Export {
     if (!chunk) {
       return [this, &member, is_empty, info = std::move(records.info), why = std::move(chunk).error()] {
         progress_.clear();
+        reach(info.end);
         context_.report_skipped(member.path, *member.store, why, info, info.records);
         return options_.skips_damage || is_empty;
       };
@@ -308,7 +336,7 @@ class Export {
     if (run->rest.is_empty()) chunk->reset();
     return [this, &rows, records = std::move(records), chunk = std::move(*chunk), run]() mutable {
       while (settle(rows.member(), *run, records.info)) {
-        if (run->rest.is_empty()) return true;
+        if (run->rest.is_empty()) return reach(records.info.end), true;
         records.which = run->rest;
         *run = rows.encode({}, records, *chunk);
       }
@@ -343,7 +371,7 @@ class Export {
       fail_output(*failure);
       return false;
     }
-    progress_.add(rows.size());
+    if (!reads_all_) progress_.add(rows.size());
     written_ += rows.size();
     return report_failures() && !Interruption::came();
   }
@@ -379,11 +407,13 @@ class Export {
   void report_losses() const {
     const LossCount losses = context_.losses();
     if (losses.is_none() && scalars_omitted_ == 0) return;
-    const std::string records = losses.is_none() ? "" : fmt::format("; {} omitted", to_string(losses));
+    const std::string of_records = !has_scalars_ ? "" : losses.records == 1 ? " record" : " records";
+    const std::string records = losses.is_none() ? "" : fmt::format("; {}{} omitted", to_string(losses), of_records);
     const std::string scalars =
         scalars_omitted_ == 0 ? "" : fmt::format("; {} omitted", counted(scalars_omitted_, "scalar"));
-    print_message(
-        fmt::format("{}: {} written{}{}", options_.shown_output(), counted(written_, "record"), records, scalars));
+    print_message(fmt::format("{}: {} written{}{}", options_.shown_output(),
+                              has_scalars_ ? counted(rows_written_, "row") : counted(written_, "record"), records,
+                              scalars));
   }
 
   bool may_finish() const {
@@ -404,10 +434,12 @@ class Export {
     if (may_finish()) {
       if (const auto failure = files_->finish()) return static_cast<void>(fail_output(*failure));
       report_losses();
-    } else if (place_->is_file() && !Interruption::came() && !has_failed_) {
+    } else if (!Interruption::came() && !has_failed_) {
       const int status = context_.status();
       const bool helps = !options_.skips_damage && (status == kExitDamage || (has_unfit_ && status == kExitGood));
-      print_message(fmt::format("{}: not written{}", options_.output, helps ? " (try: --skip-damage)" : ""));
+      if (!place_->is_file() && !(helps && stream().good())) return;
+      print_message(fmt::format("{}: not {}{}", options_.shown_output(), place_->is_file() ? "written" : "complete",
+                                helps ? " (try: --skip-damage)" : ""));
     }
   }
 
@@ -416,13 +448,17 @@ class Export {
   std::optional<Interruption> interruption_;
   Result<OutputPlace> place_;  // found before the context confines the process
   CommandContext context_;
+  const bool reads_all_;  // from the first to the last byte, so progress is in bytes of the sources
   Progress progress_;
   Executor executor_;
   std::optional<Output> stream_;
   RowOptions rows_;
   std::optional<ExportFiles> files_;
+  Position reached_ = 0;               // in the current file, if reads_all_
   std::uint64_t written_ = 0;          // records
+  std::uint64_t rows_written_ = 0;     // of a table
   std::uint64_t scalars_omitted_ = 0;  // of records that are not
+  bool has_scalars_ = false;           // whose rows are not the records
   bool is_complete_ = false;
   bool has_failed_ = false;  // the output cannot be written
   bool has_unfit_ = false;   // records that can be read, but are no rows of the output

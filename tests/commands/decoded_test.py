@@ -232,7 +232,7 @@ class CommandLineTypes(Decoded):
             with self.subTest(reason=reason):
                 self.assert_ends(commands.WRONG_USE, reason, "cat", "--json", "--descriptors", *words,
                                  commands.sample(MESSAGES))
-        self.assert_ends(commands.CANNOT_OPEN, r"\w: the descriptors contain 2 message types \(specify the type of the records: pkg\.A, pkg\.B\)", "cat", "--json", "--descriptors",
+        self.assert_ends(commands.CANNOT_OPEN, r"\w: the descriptors contain 2 message types: pkg\.A, pkg\.B \(try: --type\)", "cat", "--json", "--descriptors",
                          self.two, commands.sample(MESSAGES))
         self.assert_ends(commands.WRONG_USE, "for --json", "cat", "--descriptors", self.one, commands.sample(MESSAGES))
 

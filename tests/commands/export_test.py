@@ -63,6 +63,16 @@ class Export(commands.Case):
     def rows(self, name, *words):
         return [json.loads(line) for line in self.exported(name, *words).splitlines()]
 
+    def test_progress_is_in_bytes_of_all_sources_or_in_records(self):
+        files = [self.folder / name for name in ("a.tfrecord", "b.tfrecord")]
+        for file in files:
+            file.write_bytes(tfrecord([b'{"a":%d}' % number for number in range(100)]))
+        size = f"{sum(file.stat().st_size for file in files) / 1024:.1f} KiB"
+        for words, amount in (([*files], size), ([*files, "--where", "a > 90"], size), ([*files, "--shards", "2"], "200 records"),
+                              ([*files, "--shuffle", "1"], "200 records")):
+            shown = self.stderr_on_terminal("export", *words, "-f", "-o", self.target / "a.jsonl")
+            self.assertIn(f"export: {amount} of {amount} (100 %), ".encode(), shown, words)
+
     def test_records_without_columns_are_rows_of_ordinal_and_data(self):
         texts = [json.loads(line)["text"] for line in self.good("cat", "--json", self.file).splitlines()]
         self.assertEqual(self.rows("a.jsonl", self.file), [{"ordinal": i, "data": text} for i, text in enumerate(texts)])

@@ -105,6 +105,9 @@ class Paths(commands.Case):
         file = self.written("b.tfrecord", [{"a": {"b": 1, "c": [[1]]}, "e": 1}, {"a": {"b": 2, "c": "x"}, "e": "x"}, {"a": 5}])
         self.assertEqual(self.exported("--to", "csv", "--select", "a.b", file=file), b'a.b\r\n1\r\n2\r\n""\r\n')
         self.assert_ends(commands.PARTLY_DONE, "column a has values of different types", "export", file, "--to", "csv", "--select", "a", "-o", "-")
+        self.assert_ends(commands.PARTLY_DONE, r"types \(try: --to jsonl, --select ordinal,data\)", "export", file, "--to", "csv", "-o", "-")
+        for words in (["--to", "jsonl"], ["--to", "csv", "--select", "ordinal,data"]):
+            self.assertEqual(len(self.exported(*words, file=file).splitlines()) // 3, 1, words)
 
     def test_name_of_two_columns_is_an_error(self):
         file = self.written("c.tfrecord", [{"a.b": 1, "a": {"b": 2, "b.c": 3}, "a.b ": {"c": 4}}])

@@ -160,10 +160,12 @@ class Scalars(commands.Case):
         out = self.folder / "a.csv"
         done = self.recordfs("export", path, "-o", out)
         self.assertEqual((done.status, out.exists()), (commands.PARTLY_DONE, False))
+        self.assert_ends(commands.PARTLY_DONE, r"double\nrecordfs: standard output: not complete \(try: --skip-damage\)", "export", path,
+                         "--to", "csv", "-o", "-")
         done = self.recordfs("export", "--skip-damage", path, "-o", out)
         self.assertEqual(done.status, commands.PARTLY_DONE)
         self.assertIn("record 1: a value of a is not exactly a double", done.err)
-        self.assertTrue(done.err.endswith("a.csv: 3 records written; 1 scalar omitted\n"), done.err)
+        self.assertTrue(done.err.endswith("a.csv: 2 rows written; 1 scalar omitted\n"), done.err)
         self.assertEqual([line.split(",")[3:] for line in out.read_text().splitlines()[1:]], [["b", "1"], ["a", "3"]])
 
 
