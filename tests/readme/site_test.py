@@ -47,6 +47,7 @@ class Site(Temporary):
                               ("tests/bench/RESULTS.html", '<img src="results.svg"'),
                               ("man/recordfs.1.html", 'id="SHELLS_AND_DESKTOPS"'),
                               ("man/mount.recordfs.8.html", 'href="recordfs.1.html"'),
+                              ("man/recordfs.3.html", "recordfs_records_next"),
                               ("tour.html", "bytes 83928 to 90964: damage"), ("tour.html", "order 4706 paid\n"),
                               ("tour.html", '<span class="prompt">$</span> <b>cat mnt/records/42</b>'),
                               ("report.html", "shop_log.riegeli"), ("LICENSE.html", "Apache License")):
