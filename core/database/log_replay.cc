@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "core/base/cursor.h"
 #include "core/database/entry.h"
 #include "core/formats/leveldb_log/wire.h"
 
@@ -39,43 +40,41 @@ LogReplay::LogReplay(const Options& options, Setup setup)
 
 Result<void> LogReplay::read(const RequestContext& context, OpenFiles& files, const std::string& name,
                              std::uint64_t number) {
-  name_ = name;
-  previous_number_ = std::exchange(number_, number);
-  is_previous_torn_ = std::exchange(is_torn_, false);
-  log_ = writes_.add_log(name);
-  ASSIGN_OR_RETURN(source_, files.open(name));
-  is_recycled_ = false;
-  has_foreign_commit_ = false;
-  auto log = open_log(context, source_, Limits{});
+  previous_number_ = log_.number;
+  is_previous_torn_ = log_.is_torn;
+  log_ = {.name = name, .number = number, .index = writes_.add_log(name)};
+  ASSIGN_OR_RETURN(log_.source, files.open(name));
+  auto log = open_log(context, log_.source, Limits{});
   if (!log) {
     if (!is_permanent(log.error().code)) return std::move(log).error();
-    lose(name_, log.error());
+    lose(log_.name, log.error());
     return {};
   }
   if (log->head.is_of_another_log() && setup_.are_files_alone) {
-    problems_.push_back({.file = name_,
+    problems_.push_back({.file = log_.name,
                          .error = {.code = Code::kUnsupported,
                                    .detail = fmt::format("the records are those of log {}, which its database ignores",
                                                          *log->head.session.log_number)}});
   }
   const bool is_other = log->head.is_of_another_log();
-  is_recycled_ = log->head.session.recycled && !is_other;
-  has_records_ = false;
-  chain_.begin_log(name, number, source_->size(), is_other ? std::nullopt : log->head.predecessor);
+  log_.is_recycled = log->head.session.recycled && !is_other;
+  chain_.begin_log(name, number, log_.source->size(), is_other ? std::nullopt : log->head.predecessor);
   TRY(visit_log(context, *log->container, *this));
+  end_left_over(true);
   chain_.end_log(next_sequence_);
-  if (!has_records_ && empty_log_.empty() && must_have_writes(number)) empty_log_ = name_;
+  if (!log_.has_records && empty_log_.empty() && must_have_writes(number)) empty_log_ = log_.name;
   return {};
 }
 
 Result<void> LogReplay::take_record(const RecordPlace& place, Bytes record) {
-  const bool is_first_of_log = !std::exchange(has_records_, true);
+  const bool is_first_of_log = !std::exchange(log_.has_records, true);
+  end_left_over(false);
   if (is_numbered_otherwise_) return {};
   const auto batch = leveldb_log::summarize_batch(record);
   if (!batch) {
     Error error = batch.error();
     error.position = place.chunk.position;
-    lose(name_, error);
+    lose(log_.name, error);
     return {};
   }
   note_numbering(*batch, record);
@@ -112,30 +111,50 @@ void LogReplay::note_numbering(const leveldb_log::BatchSummary& batch, Bytes rec
 
 Result<void> LogReplay::take_damage(const RequestContext& context, const DamagedRegion& region) {
   const bool is_stale = region.damage_class == DamageClass::kStale;
-  ASSIGN_OR_RETURN(const bool is_rest, is_left_over(context, region));
-  const bool is_end = is_rest || region.damage_class == DamageClass::kUnfinished;
-  is_torn_ |= region.damage_class == DamageClass::kUnfinished;
-  if (is_stale || is_end) chain_.take_end(region);
-  if (is_stale) return {};
+  const bool is_end = region.damage_class == DamageClass::kUnfinished;
+  ASSIGN_OR_RETURN(const bool is_left_over, may_be_left_over(context, region));
+  log_.is_torn |= is_end;
+  if (is_stale || is_end || is_left_over) chain_.take_end(region);
+  if (is_left_over && !log_.left_over) log_.left_over = region;
+  if (is_stale || is_left_over) return {};
   Error error{.code = code_of(region.damage_class), .position = region.begin, .detail = region.reason};
-  const bool is_refused = setup_.refuses_torn_ends && is_end && !is_rest;
+  const bool is_refused = setup_.refuses_torn_ends && is_end;
   if (is_refused) error.detail += "; the database refuses that (wal_recovery_mode)";
   if (is_refused || (!is_end && region.records_lost != 0)) {
-    lose(name_, error);
-  } else if (problems_.size() < kMostProblems) {  // a write that never was complete, or filling
-    if (is_end) error.code = Code::kUnfinished;
-    problems_.push_back({.file = name_, .error = std::move(error), .loses_data = false});
+    end_left_over(false);
+    lose(log_.name, error);
+  } else {
+    report(std::move(error), is_end);
   }
   return {};
 }
 
-// Returns whether an earlier log left these bytes after the end of a recycled one. They may be anything but a damaged
-// fragment of this log. RocksDB stops at either.
-Result<bool> LogReplay::is_left_over(const RequestContext& context, const DamagedRegion& region) const {
-  const bool is_last = region.damage_class == DamageClass::kDamage && region.end >= source_->size();
-  if (!is_recycled_ || !is_last) return false;
-  ASSIGN_OR_RETURN(const auto bytes, read_up_to(context, *source_, region.begin, leveldb_log::kFrameSize));
-  return !leveldb_log::may_have_been_of_log(bytes.view(), static_cast<std::uint32_t>(number_));
+// Reports a write that never was complete, or filling.
+void LogReplay::report(Error error, bool is_end) {
+  if (problems_.size() >= kMostProblems) return;
+  if (is_end) error.code = Code::kUnfinished;
+  problems_.push_back({.file = log_.name, .error = std::move(error), .loses_data = false});
+}
+
+// Returns whether an earlier log may have left these bytes after the end of a recycled one. They may be anything but a
+// damaged fragment of this log. RocksDB stops at either.
+Result<bool> LogReplay::may_be_left_over(const RequestContext& context, const DamagedRegion& region) const {
+  if (!log_.is_recycled || region.damage_class != DamageClass::kDamage) return false;
+  ASSIGN_OR_RETURN(const auto bytes, read_up_to(context, *log_.source, region.begin, leveldb_log::kFrameSize));
+  // Damage may have set the number of this log to zero.
+  constexpr std::size_t kNumberAt = leveldb_log::kRecyclableHeaderSize - sizeof(std::uint32_t);
+  const bool is_last = region.end >= log_.source->size();
+  const Bytes number = bytes.view().subspan(std::min(bytes.view().size(), kNumberAt));
+  if (!is_last && Cursor(number).u32_le() == 0) return false;
+  return !leveldb_log::may_have_been_of_log(bytes.view(), static_cast<std::uint32_t>(log_.number));
+}
+
+// Such bytes are no end, but damage, if anything of this log follows them.
+void LogReplay::end_left_over(bool is_end) {
+  const auto region = std::exchange(log_.left_over, std::nullopt);
+  if (!region) return;
+  Error error{.code = Code::kDamage, .position = region->begin, .detail = region->reason};
+  is_end ? report(std::move(error), true) : lose(log_.name, error);
 }
 
 Result<void> LogReplay::take_operation(const leveldb_log::BatchOperation& operation, const RecordPlace& place,
@@ -164,12 +183,13 @@ Result<void> LogReplay::take_write(const leveldb_log::BatchOperation& operation,
                                    Bytes record) {
   last_family_ = std::max(last_family_, operation.family);
   const bool is_kept = transactions_.in_section() && !setup_.is_per_sub_batch();
-  if (!is_kept && !setup_.counts(operation.family, number_)) {
+  if (!is_kept && !setup_.counts(operation.family, log_.number)) {
     ++next_sequence_;
     return {};
   }
   if (is_kept && setup_.is_dropped(operation.family)) return transactions_.keep({.family = operation.family});
-  Pending write{.family = operation.family, .type = operation.type, .log = log_, .is_wanted = is_wanted(operation)};
+  Pending write{
+      .family = operation.family, .type = operation.type, .log = log_.index, .is_wanted = is_wanted(operation)};
   if (write.is_wanted) {
     write.key = as_text(operation.key);
     write.place = place;
@@ -192,8 +212,8 @@ bool LogReplay::is_wanted(const leveldb_log::BatchOperation& operation) const {
 
 // The writes of a transaction that writes when it commits get their numbers then, and their timestamps.
 Result<void> LogReplay::commit(const std::string& transaction, Bytes timestamp) {
-  if (setup_.are_files_alone && !transactions_.has(transaction) && !std::exchange(has_foreign_commit_, true)) {
-    problems_.push_back({.file = name_,
+  if (setup_.are_files_alone && !transactions_.has(transaction) && !std::exchange(log_.has_foreign_commit, true)) {
+    problems_.push_back({.file = log_.name,
                          .error = {.code = Code::kUnsupported,
                                    .detail = "the writes of a transaction that is committed here are in another log"}});
   }
@@ -206,7 +226,7 @@ Result<void> LogReplay::commit(const std::string& transaction, Bytes timestamp) 
 
 void LogReplay::note_open_transactions() {
   if (!setup_.are_files_alone || !transactions_.has_any()) return;
-  problems_.push_back({.file = name_,
+  problems_.push_back({.file = log_.name,
                        .error = {.code = Code::kUnsupported,
                                  .detail = "transactions are prepared here, and another log may commit them"}});
 }
@@ -214,7 +234,7 @@ void LogReplay::note_open_transactions() {
 Result<void> LogReplay::add(std::uint64_t sequence, const Pending& write) {
   sequence = std::min(sequence, kMostSequence);
   last_sequence_ = std::max(last_sequence_, sequence);
-  return setup_.counts(write.family, number_) ? writes_.add(sequence, write) : Result<void>();
+  return setup_.counts(write.family, log_.number) ? writes_.add(sequence, write) : Result<void>();
 }
 
 void LogReplay::lose(const std::string& log, const Error& error) {
@@ -234,15 +254,15 @@ void LogReplay::check_gap(std::uint64_t start, Position at, bool is_first_of_log
   std::uint64_t expected = is_first ? before : next_sequence_;
   if (setup_.may_have_gaps) expected = std::max(expected, before);
   if (start <= expected) return;
-  lose(name_, {.code = Code::kDamage,
-               .position = at,
-               .detail = fmt::format("the writes {} to {} are in no log", expected, start - 1)});
+  lose(log_.name, {.code = Code::kDamage,
+                   .position = at,
+                   .detail = fmt::format("the writes {} to {} are in no log", expected, start - 1)});
 }
 
 // A log without writes, or one that ends inside a write, explains a gap.
 bool LogReplay::may_follow_lost_log() const {
   return empty_log_.empty() && !is_previous_torn_ && setup_.may_lack_log &&
-         setup_.may_lack_log(previous_number_, number_);
+         setup_.may_lack_log(previous_number_, log_.number);
 }
 
 // RocksDB also keeps the logs of transactions that were prepared before the first one that must exist.
@@ -255,7 +275,7 @@ bool LogReplay::must_have_writes(std::uint64_t number) const {
 void LogReplay::check_empty_log(std::uint64_t start) {
   const std::string log = std::exchange(empty_log_, {});
   if (log.empty() || open_losses_ > 0) return;
-  std::string why = fmt::format("{} continues it", name_);
+  std::string why = fmt::format("{} continues it", log_.name);
   if (setup_.may_have_gaps) {
     const std::uint64_t expected = std::max(*setup_.last_before + 1, next_sequence_);
     if (start <= expected) return;

@@ -85,10 +85,23 @@ class LogReplay final : private LogVisitor {
 
  private:
   using Pending = LoggedWrites::Pending;
+  struct Log {
+    std::string name;
+    std::uint64_t number = 0;
+    std::uint32_t index = 0;  // in the writes
+    std::shared_ptr<const Source> source{};
+    bool has_records = false;
+    bool is_recycled = false;
+    bool is_torn = false;                      // it ends inside a record
+    bool has_foreign_commit = false;           // of a transaction whose writes are in another log
+    std::optional<DamagedRegion> left_over{};  // after the last record, perhaps of an earlier log
+  };
 
   Result<void> take_record(const RecordPlace& place, Bytes record) override;
   Result<void> take_damage(const RequestContext& context, const DamagedRegion& region) override;
-  Result<bool> is_left_over(const RequestContext& context, const DamagedRegion& region) const;
+  void report(Error error, bool is_end);
+  Result<bool> may_be_left_over(const RequestContext& context, const DamagedRegion& region) const;
+  void end_left_over(bool is_end);
   Result<void> take_operation(const leveldb_log::BatchOperation& operation, const RecordPlace& place, Bytes record);
   Result<void> take_write(const leveldb_log::BatchOperation& operation, const RecordPlace& place, Bytes record);
   Result<void> take_marker(const leveldb_log::BatchOperation& operation);
@@ -113,17 +126,10 @@ class LogReplay final : private LogVisitor {
   std::uint64_t last_sequence_ = 0;
   std::uint32_t last_family_ = 0;
 
-  std::string name_;  // of the current log
-  std::shared_ptr<const Source> source_;
-  bool has_records_ = false;
-  std::uint64_t previous_number_ = 0;  // of the last log before the current one; 0: there is none
+  Log log_;                            // the current one
+  std::uint64_t previous_number_ = 0;  // of the last log before it; 0: there is none
   bool is_previous_torn_ = false;      // that log ends inside a record
   std::string empty_log_;  // the first of the last logs without records that must have some; empty: there is none
-  bool is_recycled_ = false;
-  bool is_torn_ = false;             // it ends inside a record
-  bool has_foreign_commit_ = false;  // of a transaction whose writes are in another log
-  std::uint64_t number_ = 0;
-  std::uint32_t log_ = 0;
   std::uint64_t next_sequence_ = 0;
   Transactions transactions_;
   LogChain chain_;

@@ -132,7 +132,7 @@ Result<bool> has_lost_edits(const RequestContext& context, OpenFiles& files, con
     sequences = {.last = is_rocksdb ? found.last_sequence : UINT64_MAX, .end = UINT64_MAX};
   }
   // RocksDB deletes the oldest log first. What is in no log may have been written without one.
-  if (is_rocksdb && first_log == set.first_log()) sequences.last = UINT64_MAX;
+  if (is_rocksdb && first_log <= std::max(set.first_log(), set.least_log)) sequences.last = UINT64_MAX;
   for (const DirectoryEntry& entry : found.listing) {
     if (!is_unnamed_table(entry, set)) continue;
     if (found.is_table_missing || is_log_missing) return true;

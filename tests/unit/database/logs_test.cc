@@ -1,84 +1,9 @@
 // Which writes of the logs count, and with which numbers.
-#include "tests/unit/database/reading.h"
+#include "tests/unit/database/log_database.h"
 #include "tests/unit/formats/leveldb_table/table_writer.h"
-#include "tests/writers/leveldb_log/log_writer.h"
 
 namespace recordfs::database {
 namespace {
-
-using namespace std::string_literals;
-using Records = std::vector<std::string>;
-
-std::string little_endian(std::uint64_t value, int bytes) {
-  std::string out;
-  for (int i = 0; i < bytes; ++i) out.push_back(static_cast<char>(value >> (8 * i) & 0xff));
-  return out;
-}
-
-std::string text_field(const std::string& text) { return std::string(1, static_cast<char>(text.size())) + text; }
-
-// The operations of batches.
-std::string put(const std::string& key, const std::string& value) {
-  return "\1"s + text_field(key) + text_field(value);
-}
-std::string remove(const std::string& key) { return "\0"s + text_field(key); }
-std::string put_in(char family, const std::string& key) { return "\5"s + family + text_field(key) + text_field("v"); }
-std::string delete_range_in(char family, const std::string& from, const std::string& to) {
-  return "\x0e"s + family + text_field(from) + text_field(to);
-}
-std::string end_prepare(const std::string& name) { return "\x0a"s + text_field(name); }
-std::string commit(const std::string& name) { return "\x0b"s + text_field(name); }
-std::string commit_at(std::uint64_t timestamp, const std::string& name) {
-  return "\x15"s + text_field(little_endian(timestamp, 8)) + text_field(name);
-}
-std::string rollback(const std::string& name) { return "\x0c"s + text_field(name); }
-const std::string kNoop = "\x0d";
-const std::string kBeginPrepare = "\x09";
-const std::string kBeginPersistedPrepare = "\x12";
-const std::string kBeginUnprepare = "\x13";
-
-std::string batch(std::uint64_t sequence, std::uint32_t count, const std::string& operations) {
-  return little_endian(sequence, 8) + little_endian(count, 4) + operations;
-}
-
-// A new RocksDB database without tables, whose first log is 5.
-class LogDatabase {
- public:
-  explicit LogDatabase(const std::string& comparator = "leveldb.BytewiseComparator") {
-    std::filesystem::create_directory(folder());
-    leveldb_log::LogWriter manifest;
-    manifest.append("\1"s + text_field(comparator) + "\2\5\x09\0\3\x20\4\x09\xcb\x01\7"s);
-    write("MANIFEST-000004", manifest.log());
-    write("CURRENT", "MANIFEST-000004\n");
-  }
-  std::string folder() const { return folder_.path() + "/db"; }
-  void write(const std::string& name, const std::string& bytes) const {
-    std::ofstream(folder() + "/" + name, std::ios::binary) << bytes;
-  }
-  void append(const std::string& name, const std::string& bytes) const {
-    std::ofstream(folder() + "/" + name, std::ios::binary | std::ios::app) << bytes;
-  }
-  void write_log(const std::string& name, const Records& batches,
-                 std::optional<std::uint32_t> log_number = std::nullopt) const {
-    leveldb_log::LogWriter log({.log_number = log_number});
-    for (const std::string& record : batches) log.append(record);
-    write(name, log.log());
-  }
-  // Returns "key=value" of each key, and the problems.
-  Records read() const {
-    Records lines;
-    const auto database = open_database(folder());
-    for (const ListedKey& key : list_keys(*database)) {
-      lines.push_back(key.key + "=" + key.value);
-      EXPECT_EQ(get(*database, key.key), key.value);
-    }
-    for (const Problem& problem : database->problems()) lines.push_back(problem.file + ": " + problem.error.detail);
-    return lines;
-  }
-
- private:
-  testing::TempFolder folder_;
-};
 
 TEST(RecycledLogTest, RenamedLogThatWasNotYetWrittenToHasNoWrites) {
   const LogDatabase database;
@@ -124,6 +49,12 @@ TEST(RecycledLogTest, DamagedLastRecordIsNotTheRestOfAnOlderLog) {
   const auto opened = open_database(database.folder());
   EXPECT_EQ(get(*opened, "a"), "1");
   for (const Problem& problem : opened->problems()) EXPECT_FALSE(problem.loses_data) << problem.error.detail;
+  const std::string like_filling("\0\0\0\2\0\0\0\1\6pa", 11);
+  for (const bool is_end : {true, false}) {
+    database.write("000005.log", before + like_filling + rest + (is_end ? "" : record));
+    const auto problems = open_database(database.folder())->problems();
+    EXPECT_EQ(std::ranges::none_of(problems, &Problem::loses_data), is_end);
+  }
 }
 
 TEST(PebbleLogTest, MarkAtTheEndIsNoDamage) {
@@ -181,14 +112,6 @@ TEST(NumberingTest, EmptyTransactionAtTheEndOfAGroupIsNoMark) {
   const auto opened = open_database(database.folder());
   EXPECT_EQ(get(*opened, "b", 0, 11), "1");
   EXPECT_EQ(get(*opened, "b", 0, 10), "not found");
-}
-
-// A log that was cut inside its last record.
-std::string cut_log(std::uint32_t sequence) {
-  leveldb_log::LogWriter log;
-  log.append(batch(sequence, 1, put("a", "1")));
-  log.append(batch(sequence + 1, 1, put("b", "1")));
-  return log.log().substr(0, log.log().size() - 1);
 }
 
 TEST(OpenEndTest, LaterLogThatDoesNotContinueACutOneIsReported) {
@@ -365,128 +288,6 @@ TEST(RangeDeletionTest, LargeOnesInLogsExceedTheMemoryLimit) {
   const auto log = Database::open_file({}, path, {.log_key_bytes = 100});
   ASSERT_FALSE(log);
   EXPECT_EQ(log.error().code, Code::kLimit);
-}
-
-TEST(LostEditsTest, TableWithNewerWritesThanTheLogsWasNamedByThem) {
-  const auto problems_with_table_of = [](std::uint64_t sequence) {
-    const LogDatabase database;
-    database.write("OPTIONS-000007", "[DBOptions]\n");
-    database.write_log("000006.log", {batch(10, 2, put("a", "1") + put("b", "1"))});
-    leveldb_table::TableWriter table;
-    table.add({{leveldb_table::internal_key("c", sequence, 1), "1"}});
-    database.write("000009.sst", table.finish_rocksdb({{"rocksdb.comparator", "leveldb.BytewiseComparator"}}));
-    return database.read();
-  };
-  EXPECT_EQ(problems_with_table_of(11), (Records{"a=1", "b=1"}));  // it was being made of the log
-  const Records lines = problems_with_table_of(12);
-  EXPECT_EQ(std::ranges::count(lines, "c=1"), 1);
-  EXPECT_EQ(std::ranges::count(lines, "MANIFEST-000004: the MANIFEST has lost its last edits"), 1);
-}
-
-TEST(LostEditsTest, TheyAreFoundAlthoughADamagedLogLooksLikeOneInUse) {
-  const LogDatabase database;
-  database.write("OPTIONS-000007", "[DBOptions]\n  wal_recovery_mode=kAbsoluteConsistency\n");
-  database.write("000006.log", cut_log(10));
-  leveldb_table::TableWriter table;
-  table.add({{leveldb_table::internal_key("c", 12, 1), "1"}});
-  database.write("000009.sst", table.finish_rocksdb({{"rocksdb.comparator", "leveldb.BytewiseComparator"}}));
-  EXPECT_EQ(std::ranges::count(database.read(), "MANIFEST-000004: the MANIFEST has lost its last edits"), 1);
-}
-
-TEST(LostEditsTest, TableThatIsNewerThanThoseOfATornManifestWasNamedByThem) {
-  const auto problems_with_end = [](const std::string& end) {
-    const LogDatabase database;
-    database.append("MANIFEST-000004", end);
-    database.write("OPTIONS-000007", "[DBOptions]\n");
-    database.write_log("000005.log", {batch(10, 1, put("a", "1"))});
-    leveldb_table::TableWriter table;
-    table.add({{leveldb_table::internal_key("c", 0, 1), "1"}});
-    database.write("000009.sst", table.finish_rocksdb({{"rocksdb.comparator", "leveldb.BytewiseComparator"},
-                                                       {"rocksdb.external_sst_file.version", "\2\0\0\0"s}}));
-    return database.read();
-  };
-  const std::string torn = leveldb_log::fragment(1, std::string(20, 'x')).substr(0, 20);
-  EXPECT_EQ(problems_with_end(""), Records{"a=1"});  // the database was killed
-  const Records lines = problems_with_end(torn);
-  EXPECT_EQ(std::ranges::count(lines, "c=1"), 1);
-  EXPECT_EQ(std::ranges::count(lines, "MANIFEST-000004: the MANIFEST has lost its last edits"), 1);
-}
-
-TEST(LostEditsTest, FamilyThatOnlyLogsHaveIsOrderedAsOptionsSaysOfTheOneLeft) {
-  const LogDatabase database;
-  database.write("CURRENT", "MANIFEST-000009\n");
-  std::filesystem::remove(database.folder() + "/MANIFEST-000004");
-  database.write("OPTIONS-000007",
-                 "[DBOptions]\n[CFOptions \"default\"]\n  comparator=leveldb.BytewiseComparator\n"
-                 "[CFOptions \"other\"]\n  comparator=rocksdb.ReverseBytewiseComparator\n");
-  database.write_log("000005.log", {batch(10, 2, put_in(3, "a") + put_in(3, "b"))});
-  const auto opened = open_database(database.folder());
-  const auto keys = list_keys(*opened, 3);
-  ASSERT_EQ(keys.size(), 2u);
-  EXPECT_EQ(keys[0].key, "b");
-}
-
-TEST(LostEditsTest, FirstTableOfALevelDbThatReusesLogsMayBeUnnamed) {
-  const LogDatabase database;
-  leveldb_log::LogWriter manifest;
-  manifest.append("\1"s + text_field("leveldb.BytewiseComparator") + "\2\0\3\2\4\0"s);
-  database.write("MANIFEST-000004", manifest.log());
-  database.write_log("000003.log", {batch(1, 2, put("a", "1") + put("b", "1"))});
-  database.write_log("000005.log", {batch(3, 1, put("c", "1"))});
-  leveldb_table::TableWriter table;
-  table.add({{leveldb_table::internal_key("a", 1, 1), "1"}, {leveldb_table::internal_key("b", 2, 1), "1"}});
-  database.write("000006.ldb", table.finish());
-  EXPECT_EQ(database.read(), (Records{"a=1", "b=1", "c=1"}));
-}
-
-TEST(LostEditsTest, TableWithNewWritesWithoutTheFirstLogWasNamedByThem) {
-  const auto problems_with_log = [](const std::string& name) {
-    const LogDatabase database;
-    database.write("OPTIONS-000007", "[DBOptions]\n");
-    database.write(name, "");
-    leveldb_table::TableWriter table;
-    table.add({{leveldb_table::internal_key("c", 10, 1), "1"}});
-    database.write("000009.sst", table.finish_rocksdb({{"rocksdb.comparator", "leveldb.BytewiseComparator"}}));
-    return database.read();
-  };
-  EXPECT_EQ(problems_with_log("000005.log"), Records());  // it was being made, of writes without a log
-  EXPECT_EQ(std::ranges::count(problems_with_log("000010.log"), "c=1"), 1);
-}
-
-TEST(LostEditsTest, NewBlobFileBesideATornManifestWasNamedByThem) {
-  const LogDatabase database;
-  database.write_log("000005.log", {batch(10, 1, put("a", "1"))});
-  database.write("000040.blob", "");
-  EXPECT_EQ(database.read(), Records{"a=1"});
-  database.append("MANIFEST-000004", leveldb_log::fragment(1, std::string(20, 'x')).substr(0, 20));
-  EXPECT_EQ(std::ranges::count(database.read(), "MANIFEST-000004: the MANIFEST has lost its last edits"), 1);
-}
-
-TEST(MissingLogTest, GapIsALossOnlyWhereALogMayHaveBeen) {
-  const auto read_with = [](const std::string& second, const std::string& other) {
-    const LogDatabase database;
-    database.write("OPTIONS-000007", "[DBOptions]\n");
-    database.write_log("000005.log", {batch(10, 1, put("a", "1"))});
-    database.write_log(second, {batch(15, 1, put("b", "1"))});
-    database.write(other, "");
-    return database.read();
-  };
-  const Records intact = {"a=1", "b=1"}, lost = {"a=1", "b=1", "000008.log: the writes 11 to 14 are in no log"};
-  EXPECT_EQ(read_with("000006.log", "LOCK"), intact);  // they were written without a log
-  EXPECT_EQ(read_with("000008.log", "LOCK"), lost);
-  EXPECT_EQ(read_with("000008.log", "000006.sst"), intact);  // 7 is that of OPTIONS
-  EXPECT_EQ(read_with("000008.log", "000009.sst"), lost);
-}
-
-TEST(MissingLogTest, LogOfTheTimeOfTheLastEditMustExist) {
-  const auto read_with = [](const std::string& first, std::uint64_t sequence) {
-    const LogDatabase database;
-    database.write_log(first, {batch(sequence, 1, put("b", "1"))});
-    return database.read();
-  };
-  EXPECT_EQ(read_with("000032.log", 15), Records{"b=1"});
-  EXPECT_EQ(read_with("000033.log", 15), (Records{"b=1", "000033.log: the writes 10 to 14 are in no log"}));
-  EXPECT_EQ(read_with("000033.log", 10), Records{"b=1"});
 }
 
 TEST(DroppedFamilyTest, ItsWritesInALiveLogCostNothing) {
