@@ -146,6 +146,7 @@ class Editor {
       case ChangeKind::kNewBlobFile:
         files_.blob_files[change.number] = {.family = family_,
                                             .values = change.blobs,
+                                            .bytes = change.blob_bytes,
                                             .checksum = checksum_of(change.checksum_function, change.checksum)};
         break;
       case ChangeKind::kBlobGarbage: add_garbage(change); break;

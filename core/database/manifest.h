@@ -48,6 +48,7 @@ struct FileSet {
   struct BlobFile {
     std::uint32_t family = 0;
     std::uint64_t values = 0;
+    std::uint64_t bytes = 0;    // of their records
     std::uint64_t garbage = 0;  // values that no key refers to any more
     FileChecksum checksum{};
   };

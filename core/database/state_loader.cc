@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "core/base/counted.h"
 #include "core/database/log_loader.h"
 #include "core/database/lost_edits.h"
 #include "core/database/recovered_table.h"
@@ -391,6 +392,17 @@ class StateLoader {
       report(fmt::format("{:06}.blob", number),
              {.code = Code::kNotFound, .detail = "the MANIFEST names this blob file, and it does not exist"});
     }
+    for (const DirectoryEntry& entry : state_->listing_) check_blob_size(entry);
+  }
+
+  // Nothing else tells that an empty or cut file has lost values.
+  void check_blob_size(const DirectoryEntry& entry) {
+    const auto found = state_->files_.blob_files.find(entry.is.number);
+    const bool is_named = entry.is.kind == FileKind::kBlob && found != state_->files_.blob_files.end();
+    if (!is_named || entry.size >= found->second.bytes) return;
+    report(entry.name, {.code = Code::kDamage,
+                        .detail = fmt::format("{}, and the MANIFEST says that its values have {}",
+                                              counted(entry.size, "byte"), found->second.bytes)});
   }
 
   void report_missing(const TableFile& table) {

@@ -67,6 +67,12 @@ TEST(DatabaseDamageTest, RocksDbManifestCutBeforeItsTablesHasLostEdits) {
   }
 }
 
+TEST(DatabaseDamageTest, BlobFileThatIsTooShortForItsValuesIsReported) {
+  const Copy copy("rocksdb11-entities-in-blob-files");
+  copy.write("000010.blob", "");
+  EXPECT_TRUE(has_problem(*open_database(copy.folder()), "000010.blob", Code::kDamage));
+}
+
 TEST(DatabaseDamageTest, LogsMayHaveWritesOfADroppedFamily) {
   const auto database = open_database(kCorpus + "rocksdb7-families");
   EXPECT_FALSE(database->summary().is_recovered());
