@@ -46,6 +46,19 @@ void SetReport::add(const std::string& path, FileReport&& report) {
   if (files == 1) first_file = std::move(report);
 }
 
+void SetReport::add_findings(const std::string& path, const std::vector<Finding>& found) {
+  FindingSums of_path;
+  for (const Finding& finding : found) {
+    of_path.add(finding);
+    sums.add(finding);
+    keep(path, finding);
+  }
+  if (of_path.damaged + of_path.unread == 0) return;
+  ++faulty;
+  if (rows.size() == kMostRows) return;
+  rows.push_back({.path = path, .damaged = of_path.damaged, .unread = of_path.unread});
+}
+
 void SetReport::add_failure(const std::string& path, std::string_view word, std::string reason, std::uint64_t count) {
   files += count;
   failed += count;

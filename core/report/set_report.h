@@ -34,6 +34,8 @@ struct SetReport {
 
   // Adds a file that was read.
   void add(const std::string& path, FileReport&& report);
+  // Adds findings about a file that was not read, or about a directory of files.
+  void add_findings(const std::string& path, const std::vector<Finding>& found);
   // Adds a file that cannot be opened, or `count` missing ones in one row.
   void add_failure(const std::string& path, std::string_view word, std::string reason, std::uint64_t count = 1);
 

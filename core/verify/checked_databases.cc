@@ -58,6 +58,16 @@ std::optional<Finding> finding_of(const database::File& file, bool is_current, b
                          Impact::kDamage);
 }
 
+// Returns why the value of the current key, or a column of it, cannot be read from its blob file; nullopt if it can.
+std::optional<Error> why_unreadable(const database::KeyIterator& keys) {
+  if (keys.version().operation == database::Operation::kPutEntity) {
+    if (const auto columns = keys.columns({}); !columns) return columns.error();
+  }
+  if (!keys.version().is_in_blob_file) return std::nullopt;
+  const auto value = keys.value({});
+  return value ? std::nullopt : std::optional(value.error());
+}
+
 // Returns the findings for values that cannot be read from blob files.
 Result<std::vector<Finding>> unreadable_values(const database::Database& database) {
   constexpr std::size_t kMostValues = 1000;  // that are reported
@@ -68,11 +78,10 @@ Result<std::vector<Finding>> unreadable_values(const database::Database& databas
     for (;;) {
       ASSIGN_OR_RETURN(const bool has_key, keys->next({}));
       if (!has_key) break;
-      if (!keys->version().is_in_blob_file) continue;
-      const auto value = keys->value({});
-      if (value || found.size() == kMostValues) continue;
-      const std::string reason = fmt::format("key {}: {}", escaped_key(keys->key()), value.error().detail);
-      found.push_back(finding_of_file("value", reason, impact_of_reading(value.error())));
+      const auto failure = why_unreadable(*keys);
+      if (!failure || found.size() == kMostValues) continue;
+      const std::string reason = fmt::format("key {}: {}", escaped_key(keys->key()), failure->detail);
+      found.push_back(finding_of_file("value", reason, impact_of_reading(*failure)));
     }
   }
   return found;
@@ -122,6 +131,19 @@ const database::File* CheckedDatabases::live_file(const std::string& path) const
 bool CheckedDatabases::is_live_table(const std::string& path) const {
   const auto* const file = live_file(path);
   return file != nullptr && file->kind == database::FileKind::kTable;
+}
+
+void CheckedDatabases::check_file(const std::string& path, const Source& source, const std::function<bool()>& goes_on,
+                                  Verdict& verdict) const {
+  const auto* const file = live_file(path);
+  if (file == nullptr) return;
+  const auto add = [&](std::optional<Finding> finding) {
+    if (finding) verdict.findings.push_back(*std::move(finding));
+  };
+  if (verdict.findings.empty() && is_live_table(path)) add(check_table(path, options_.limits));
+  if (!is_known(file->checksum)) return;
+  add(compare_checksum(source, file->checksum, goes_on));
+  verdict.without_checksum = 0;
 }
 
 void CheckedDatabases::complete(Outcome& outcome) {

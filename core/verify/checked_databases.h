@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/base/source.h"
 #include "core/database/database.h"
 #include "core/verify/verification.h"
 
@@ -29,6 +30,10 @@ class CheckedDatabases {
   const database::File* live_file(const std::string& path) const;
   bool is_live_table(const std::string& path) const;
 
+  // Adds to the verdict of a file that was read what its database says of it: that it is no table, and that its
+  // checksum is not that of the MANIFEST. If it is, all records have a checksum. Stops if `goes_on` returns false.
+  void check_file(const std::string& path, const Source& source, const std::function<bool()>& goes_on,
+                  Verdict& verdict) const;
   // Adds to the outcome of a file what the check of its database found. Damage of the file is damage of the database.
   void complete(Outcome& outcome);
   // Forgets what was found about a file that was removed since.

@@ -16,12 +16,15 @@
 #include <CLI/CLI.hpp>
 
 #include "core/base/counted.h"
+#include "core/database/uncertain_keys.h"
 #include "core/dataset/column_totals.h"
+#include "core/dataset/source_spec.h"
 #include "core/output/replace_file.h"
 #include "core/report/file_report.h"
 #include "core/report/page_elements.h"
 #include "core/report/report_page.h"
 #include "core/report/set_report.h"
+#include "core/verify/checked_databases.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
 #include "fusefs/commands/named_sets.h"
@@ -55,6 +58,7 @@ class Report {
   // Returns nullopt if no file can be read, or after a signal.
   std::optional<std::string> page_of(const std::vector<NamedFile>& files) {
     SetReport all;
+    check_databases();
     for (const NamedFile& file : files) {
       auto reported = report_on(file);
       if (Interruption::came()) return std::nullopt;
@@ -66,6 +70,8 @@ class Report {
       }
     }
     if (all.failed == all.files) return std::nullopt;
+    add_findings_of_databases(all);
+    if (Interruption::came()) return std::nullopt;
     progress_.clear();
     report_condition(options_.counted.condition.get(), true, context_);
     const std::string name = files.size() == 1 ? files.front().path : name_of(all.files);
@@ -80,6 +86,40 @@ class Report {
   }
 
  private:
+  void check_databases() {
+    for (const std::string& word : options_.words) {
+      if (SourceSpec{.words = {word}}.kind() != SourceSpec::Kind::kDatabase) continue;
+      const std::string directory = std::filesystem::path(word).append("").parent_path().string();
+      if (const auto checked = databases_.check(directory); !checked) {
+        context_.fail(impact_of_opening(checked.error()), open_failure(word, checked.error()));
+      }
+    }
+  }
+
+  // Adds the files that are missing or cannot be opened, and what is wrong with databases as a whole.
+  void add_findings_of_databases(SetReport& all) {
+    const auto take = [&](const Outcome& outcome) {
+      context_.note(outcome.impact());
+      if (outcome.failure) all.add_failure(outcome.path, "unreadable", outcome.failure->detail);
+      if (!outcome.verdict) return;
+      const std::vector<Finding>& found = outcome.verdict->findings;
+      const auto missing = std::ranges::find(found, "missing", &Finding::word);
+      if (missing == found.end()) return all.add_findings(outcome.path, found);
+      all.add_failure(outcome.path, missing->word, missing->reason);
+    };
+    databases_.each_left(take, goes_on);
+  }
+
+  // Adds what the database of a file says of it.
+  void check_as_file_of_database(const NamedFile& file, const Source& source, Verdict& verdict) {
+    Outcome outcome{.path = file.path, .verdict = std::move(verdict)};
+    databases_.check_file(file.path, source, goes_on, *outcome.verdict);
+    databases_.complete(outcome);
+    verdict = *std::move(outcome.verdict);
+  }
+
+  static bool goes_on() { return !Interruption::came(); }
+
   // Returns the words that name the files, or their number.
   std::string name_of(std::uint64_t files) const {
     if (!options_.manifest.empty() && options_.words.empty()) return options_.manifest;
@@ -112,6 +152,7 @@ class Report {
       return fail(found.error().detail);
     }
     if (found->verdict.was_stopped) return std::nullopt;
+    check_as_file_of_database(file, store.source(), found->verdict);
     if (!found->failures.empty()) progress_.clear();
     for (const Error& why : found->failures) context_.report(store, why);
     declare_types_of(opened->store, options_.counted.types, found->columns);
@@ -131,6 +172,7 @@ class Report {
   const ReportOptions& options_;
   CommandContext& context_;
   Progress progress_;
+  CheckedDatabases databases_{options_.reading.database_options()};
   std::uint64_t to_read_ = 0;  // bytes of the files so far
   std::string why_;            // why the last file cannot be read
 };

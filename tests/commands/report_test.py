@@ -7,6 +7,7 @@ import os
 import random
 import re
 import resource
+import shutil
 import signal
 import struct
 
@@ -346,6 +347,17 @@ class Report(commands.Case):
                     if is_partial:
                         self.assertIn("cannot be decoded, so they have no columns", self.recordfs("info", "--columns", path).err)
                     self.assertEqual(done.status, expected or (commands.PARTLY_DONE if is_limited or is_partial else commands.GOOD))
+
+    def test_report_of_a_database_has_the_findings_of_verify(self):
+        database = self.folder / "database"
+        shutil.copytree(commands.sample("database/leveldb-levels"), database)
+        self.page(database)
+        (database / "000007.ldb").unlink()
+        rows = " ".join(self.page(database, status=commands.DAMAGE).texts["tr"])
+        for text in ("000007.ldb", "the MANIFEST names this file, and it does not exist", "keys may have a newer value"):
+            self.assertIn(text, rows)
+        (database / "000005.ldb").write_bytes(b"")
+        self.assertIn("0 bytes, and 1644 in the MANIFEST", " ".join(self.page(database, status=commands.DAMAGE).texts["tr"]))
 
     def test_many_records_and_codecs_give_a_small_page(self):
         parts = commands.sample(MIXED).read_bytes()
