@@ -149,6 +149,10 @@ class DatabaseRecovery {
                    .detail = fmt::format("keys that are not lost cannot be read, so no database is written{}",
                                          exceeds_limit_ ? " (try: --max-chunk)" : "")};
     }
+    if (needs_tables_ && written_.empty()) {
+      return Error{.code = Code::kUnsupported,
+                   .detail = "no key can be read, and RocksDB ingests no table without keys, so none is written"};
+    }
     if (!needs_tables_) {
       ASSIGN_OR_RETURN(const auto manifest, database::new_manifest(families.front()));
       TRY(write_file(directory_, database::kNewManifest, manifest));

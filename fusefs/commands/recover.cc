@@ -98,6 +98,37 @@ std::string failure_text(const std::string& path, const Error& error) {
   return fmt::format("{}: {}{}", path, error.detail, error.os_error == EEXIST ? " (-f replaces it)" : "");
 }
 
+// Returns whether a new file or directory would be in one of these directories, or below one.
+bool is_below_one(const std::string& path, const std::vector<std::string>& directories) {
+  std::filesystem::path named(path);
+  if (!named.has_filename()) named = named.parent_path();
+  std::error_code failed;
+  const std::filesystem::path parent = named.has_parent_path() ? named.parent_path() : ".";
+  std::filesystem::path place = std::filesystem::canonical(parent, failed);
+  while (!failed) {
+    const auto is_place = [&](const std::string& directory) {
+      std::error_code other;
+      return std::filesystem::equivalent(place, directory, other);
+    };
+    if (std::ranges::any_of(directories, is_place)) return true;
+    if (place == place.root_path()) return false;
+    place = place.parent_path();
+  }
+  return false;
+}
+
+// Returns the first of the outputs that would be in a directory of the database; null: none would be.
+const std::string* output_in_database(const RecoverOptions& options) {
+  const database::Options& database = options.reading.database;
+  std::vector<std::string> directories = database.table_directories;
+  directories.push_back(options.files.front());
+  if (!database.wal_directory.empty()) directories.push_back(database.wal_directory);
+  for (const std::string* const output : {&options.output, &options.report}) {
+    if (!output->empty() && is_below_one(*output, directories)) return output;
+  }
+  return nullptr;
+}
+
 // Recovers the directory of a database to a new directory.
 class RecoverDatabase final : RecoveryListener {
  public:
@@ -170,7 +201,10 @@ class RecoverDatabase final : RecoveryListener {
     return begun.has_value();
   }
   int fail(const std::string& path, const Error& error) {
-    context_.fail(kExitPartlyDone, failure_text(path, error));
+    const bool is_output = path == options_.output && error.os_error == EEXIST;
+    context_.fail(kExitPartlyDone, is_output ? fmt::format("{}: {} (a database becomes a new directory, also with -f)",
+                                                           path, error.detail)
+                                             : failure_text(path, error));
     return context_.status();
   }
   int finish() {
@@ -484,6 +518,10 @@ RunCommand declare_recover(CLI::App& app) {
     if (is_database ? options->links || options->skips_unsupported : has_directories) {
       print_message(is_database ? "--link, --skip-unsupported: are for files, not for databases"
                                 : "--wal-dir, --db-path: are for databases, not for files");
+      return int{kExitWrongUse};
+    }
+    if (const std::string* const output = is_database ? output_in_database(*options) : nullptr) {
+      print_message(printable(*output) + ": is in a directory of the database, where recover writes nothing");
       return int{kExitWrongUse};
     }
     if (is_database) return RecoverDatabase(*options).run();

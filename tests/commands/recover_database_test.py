@@ -96,8 +96,29 @@ class RecoverDatabase(databases.Case):
         source = self.copy_database(databases.LEVELS)
         table = sorted(source.glob("*.ldb"))[0]
         before = table.read_bytes()
-        self.assert_ends(commands.PARTLY_DONE, "would replace", "recover", "-f", str(source), "-o", str(self.out), "--report", str(table))
-        self.assertEqual((table.read_bytes(), self.made()), (before, []))
+        link = self.folder / "link"
+        link.hardlink_to(table)
+        self.assert_ends(commands.PARTLY_DONE, "would replace", "recover", "-f", str(source), "-o", str(self.out), "--report", str(link))
+        self.assertEqual((table.read_bytes(), self.made()), (before, ["link"]))
+
+    def test_nothing_is_written_to_a_directory_of_the_database(self):
+        source = self.copy_database(databases.LEVELS)
+        link = self.folder / "link"
+        link.symlink_to(source)
+        (source / "below").mkdir()
+        before = sorted(os.listdir(source))
+        for words in (("-o", f"{source}/in"), ("-o", f"{source}/in/"), ("-o", f"{link}/in"), ("-o", f"{source}/below/in"),
+                      ("-o", f"{source}/below/../in"), ("-o", self.out, "--report", f"{link}/report")):
+            self.assert_ends(commands.WRONG_USE, "is in a directory of the database", "recover", source, *words)
+        self.assertEqual((sorted(os.listdir(source)), sorted(self.made())), (before, ["link"]))
+
+    def test_rocksdb_without_readable_keys_becomes_no_directory(self):
+        source = self.copy_database("database/rocksdb7-format1-zstd")
+        for table in source.glob("*.sst"):
+            table.unlink()
+        done = self.recordfs("recover", source, "-o", self.out)
+        self.assertEqual((done.status, self.made()), (commands.PARTLY_DONE, []))
+        self.assertIn("new: no key can be read, and RocksDB ingests no table without keys, so none is written\n", done.err)
 
     def test_checksums_of_whole_files_are_compared(self):
         source = self.copy_database(databases.CHECKSUMS)  # its blocks have none
@@ -219,7 +240,7 @@ class RecoverDatabase(databases.Case):
         self.out.mkdir()
         done = self.recordfs("recover", "-f", str(commands.sample(databases.LEVELS)), "-o", str(self.out))
         self.assertEqual((done.status, os.listdir(self.out)), (commands.PARTLY_DONE, []))
-        self.assertIn("File exists", done.err)
+        self.assertIn("File exists (a database becomes a new directory, also with -f)", done.err)
 
     def test_killed_command_leaves_nothing(self):
         with subprocess.Popen([commands.program("recordfs"), "recover", commands.sample(databases.LEVELS), "-o", self.out],
