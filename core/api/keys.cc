@@ -1,4 +1,5 @@
 // The keys of databases.
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -63,6 +64,20 @@ auto about_database(const recordfs_database* database) {
   return [database](Error error) { return failure_of(std::move(error), database->path); };
 }
 
+// Returns why a value is not all that its key has: a wide-column entity has further columns; nullopt if it is all.
+// `columns` returns the columns.
+template <typename Columns>
+std::optional<Error> why_partial(database::Operation operation, const Columns& columns) {
+  using database::Operation;
+  if (operation != Operation::kPutEntity && operation != Operation::kMerge) return std::nullopt;
+  const Result<std::vector<database::Column>> all = columns();
+  if (!all) return all.error();
+  const auto is_other = [](const database::Column& column) { return !column.name.empty(); };
+  if (std::ranges::none_of(*all, is_other)) return std::nullopt;
+  return Error{.code = Code::kUnsupported,
+               .detail = "a wide-column entity, which has other columns than the default one"};
+}
+
 // Returns whether the next key can be read after a failure to read a value.
 bool is_of_value(const Error& error) { return is_permanent(error.code) || error.code == Code::kNotFound; }
 
@@ -81,7 +96,10 @@ struct recordfs_keys : Handle {
       is_over = !*moved;
     }
     if (is_over) return end();
-    const auto read = keys->value({});
+    auto read = keys->value({});
+    if (read) {
+      if (auto why = why_partial(keys->version().operation, [&] { return keys->columns({}); })) read = *std::move(why);
+    }
     if (!read && !is_of_value(read.error())) return report(failure_of(read.error(), path));
     has_key = false;
     value = read ? *read : Slice();
@@ -150,6 +168,8 @@ recordfs_status recordfs_database_get(const recordfs_database* database, const c
     if (found.version.may_be_stale) {
       return Error{.detail = "the key may have a newer value, or may be deleted, in what is damaged"};
     }
+    const auto columns = [&] { return database->opened->value_columns({}, number, bytes_of(key, key_size)); };
+    if (auto why = why_partial(found.version.operation, columns)) return *std::move(why);
     return bytes_for_caller(std::move(found.value));
   };
   return answer(value, make, about_database(database), database);

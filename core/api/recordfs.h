@@ -253,7 +253,8 @@ void recordfs_database_close(recordfs_database* database);
 
 /* Returns the value of a key in a column family; NULL: the default one. Fails with RECORDFS_NOT_FOUND if the key has no
    value; with RECORDFS_DAMAGE if the value is damaged, or a newer one may be lost; with RECORDFS_UNSUPPORTED if it
-   needs a merge operator of the database's program; and as recordfs_database_open(). Thread-safe. */
+   needs a merge operator of the database's program, or if it is a wide-column entity with other columns than the
+   default one; and as recordfs_database_open(). Thread-safe. */
 RECORDFS_MUST_CHECK recordfs_status recordfs_database_get(const recordfs_database* database, const char* family,
                                                           const void* key, size_t key_size, recordfs_bytes** value);
 

@@ -114,6 +114,16 @@ TEST(DatabaseInC, WhatDamageMayHaveCostIsNeverSilent) {
   EXPECT_EQ(refused, read.stale);
 }
 
+TEST(DatabaseInC, EntityWithSeveralColumnsIsUnsupported) {
+  const Database database = open_database("tests/corpus/database/rocksdb7-entities");
+  const IteratedKeys read = iterate_keys(database);
+  std::size_t refused = 0;
+  for (const std::string& key : read.keys) refused += get(database, key).status == RECORDFS_UNSUPPORTED ? 1 : 0;
+  EXPECT_GT(refused, 0u);
+  EXPECT_EQ(refused, read.without_value);
+  EXPECT_EQ(refused, read.failures.size());
+}
+
 TEST(DatabaseInC, PathsWithoutADatabaseFail) {
   recordfs_database* database = nullptr;
   EXPECT_EQ(recordfs_database_open("tests/unit", nullptr, &database), RECORDFS_NO_CONTAINER);
