@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -17,6 +18,7 @@ struct ReadKey {
   const database::Version& version;
   std::string_view key;
   const Result<Slice>& value;
+  const std::vector<database::Column>& columns;  // of an entity, all; otherwise none
 
   std::string_view text() const { return value ? as_text(value->bytes) : std::string_view(); }
 };
@@ -38,8 +40,14 @@ class DatabaseGrep {
     const auto families = reader_.families({}, true);
     if (most_ > 0) {
       const auto select = [&](const database::Family& family, const database::KeyIterator& keys) {
-        const auto value = reader_.value_of(keys);
-        take({family, keys.version(), as_text(keys.key()), value});
+        auto value = reader_.value_of(keys);
+        auto columns = columns_of(keys, value);
+        if (!columns) {
+          reader_.report_unreadable(keys, columns.error());
+          value = columns.error();
+          columns = std::vector<database::Column>();
+        }
+        take({family, keys.version(), as_text(keys.key()), value, *columns});
         return selected_ < most_;
       };
       static_cast<void>(reader_.each_key(families, {}, {}, select));
@@ -49,22 +57,55 @@ class DatabaseGrep {
   }
 
  private:
+  static Result<std::vector<database::Column>> columns_of(const database::KeyIterator& keys,
+                                                          const Result<Slice>& value) {
+    const bool has_none = !value || !may_have_columns(keys.version().operation);
+    return has_none ? std::vector<database::Column>() : keys.columns({});
+  }
+
+  // Calls `take` for each text that is searched, with the member of the line of JSON that has it.
+  template <typename Take>
+  static void each_text(const ReadKey& read, const Take& take) {
+    take(read.key, "key");
+    if (read.value) take(read.text(), "value");
+    for (const database::Column& column : read.columns) {
+      if (column.name.empty()) continue;  // the value
+      take(std::string_view(column.name), "columns");
+      take(as_text(column.value.bytes), "columns");
+    }
+  }
+
+  bool matches(const ReadKey& read) const {
+    bool is_match = false;
+    each_text(read, [&](std::string_view text, std::string_view) { is_match = is_match || matcher_.matches(text); });
+    return is_match;
+  }
+
   void take(const ReadKey& read) {
     // A value that cannot be read might match.
     if (options_.inverted && !read.value) return;
-    const bool matches = matcher_.matches(read.key) || (read.value && matcher_.matches(read.text()));
-    if (matches == options_.inverted) return;
+    if (matches(read) == options_.inverted) return;
     ++selected_;
     if (options_.show() > Show::kMatches && !options_.json) return;
     if (options_.json) {
       write_json(read);
     } else if (options_.show() == Show::kMatches) {
-      write_matches(read, read.key);
-      write_matches(read, read.text());
+      each_text(read, [&](std::string_view text, std::string_view) { write_matches(read, text); });
     } else {
-      write_line(read, read.text());
+      write_line(read, line_text(read));
     }
     if (is_terminal_) output_.flush();
+  }
+
+  // Returns the value, and NAME=VALUE of each other column after a tab.
+  static std::string line_text(const ReadKey& read) {
+    std::string text(read.text());
+    for (const database::Column& column : read.columns) {
+      if (column.name.empty()) continue;
+      text += '\t' + column.name + '=';
+      text += as_text(column.value.bytes);
+    }
+    return text;
   }
 
   std::vector<Match> matches_in(std::string_view text) const {
@@ -84,7 +125,11 @@ class DatabaseGrep {
   }
 
   void write_json(const ReadKey& read) {
-    KeyLine line{.key = as_bytes(read.key), .family = read.family, .version = read.version, .database = reader_.path()};
+    KeyLine line{.key = as_bytes(read.key),
+                 .family = read.family,
+                 .version = read.version,
+                 .columns = &read.columns,
+                 .database = reader_.path()};
     if (!options_.inverted) line.write_after_key = [&](JsonWriter& json) { write_all_matches(read, json); };
     if (read.value) {
       line.value = read.value->bytes;
@@ -97,8 +142,9 @@ class DatabaseGrep {
   void write_all_matches(const ReadKey& read, JsonWriter& json) const {
     json.name("matches");
     json.begin_list();
-    for (const Match& match : matches_in(read.key)) write_match(json, match, read.key, true, "key");
-    for (const Match& match : matches_in(read.text())) write_match(json, match, read.text(), true, "value");
+    each_text(read, [&](std::string_view text, std::string_view where) {
+      for (const Match& match : matches_in(text)) write_match(json, match, text, true, where);
+    });
     json.end_list();
   }
 

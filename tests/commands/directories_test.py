@@ -4,7 +4,7 @@ import json
 import shutil
 
 import commands
-from databases import CHECKSUMS, FAILED, FAMILIES, LEVELS, MERGES, Case, bytes_of, databases, families
+from databases import CHECKSUMS, ENTITIES, FAILED, FAMILIES, LEVELS, MERGES, Case, bytes_of, databases, families
 
 
 class Directories(Case):
@@ -55,6 +55,22 @@ class Directories(Case):
         self.assertEqual((line["database"], line["key"], line["value"], line["matches"]),
                          (str(database), "key00000", "value 0 of version 2",
                           [{"in": "value", "begin": 6, "end": 10, "text": "0 of"}]))
+
+    def test_columns_of_entities_are_searched(self):
+        entities = commands.sample(ENTITIES)
+        self.assertEqual(self.good("grep", "-c", "^3$", entities), b"1\n")
+        self.assertEqual(self.good("grep", "default|^2$", entities), b"key00001\tdefault\ta=1\tb=2\n")
+        self.assertEqual(self.good("grep", "-o", "^[a2d]", entities), b"key00001\td\nkey00001\ta\nkey00001\t2\n")
+        self.assertEqual(self.good("grep", "-v", "^[ac]$", entities), b"key00000\tvalue 0 of version 1\n")
+        line, = self.json_lines("grep", "--json", "^c$", entities)
+        self.assertEqual(line["matches"], [{"in": "columns", "begin": 0, "end": 1, "text": "c"}])
+        self.assertEqual(line["columns"], [{"name": "c", "value": "3"}])
+        damaged = self.copy_database("database/rocksdb11-entities-in-blob-files")
+        for path in damaged.glob("*.blob"):
+            path.write_bytes(b"")
+        self.assertEqual(self.recordfs("grep", "-c", "no such text", damaged).status, FAILED)
+        for command in ("verify", "info", "report"):
+            self.assertIn("and the MANIFEST says that its values have", self.recordfs(command, damaged).out.decode())
 
     def test_grep_prefixes_files_and_column_families(self):
         database = commands.sample(FAMILIES)
