@@ -98,11 +98,31 @@ bool has_only_entries(const Extents& extents) {
 constexpr IndexForm kIndexForms[] = {
     {}, {.is_delta_encoded = true}, {.has_first_keys = true}, {.is_delta_encoded = true, .has_first_keys = true}};
 
+// Returns whether an entry is one that only an index has: LevelDB gives a shortened key the largest sequence number,
+// which no write has. The value is the place of a block.
+bool has_shortened_key(const Extents& extents) {
+  constexpr std::size_t kNumberSize = 7;  // bytes of a sequence number, after the type
+  std::string key;
+  for (EntryReader reader(extents); !reader.at_end();) {
+    const auto entry = reader.next();
+    if (!entry) return false;
+    key.resize(entry->shared);
+    key += as_text(entry->suffix);
+    const bool is_shortened = key.size() > kNumberSize && key.ends_with(std::string(kNumberSize, '\xff'));
+    Cursor place(entry->value);
+    place.varint64();
+    place.varint64();
+    if (is_shortened && place.ok() && place.remaining() == 0) return true;
+  }
+  return false;
+}
+
 // Returns whether the entries name blocks before `begin`: one of the first must be valid, or end where a valid one
 // begins.
 Result<bool> is_index(const RequestContext& context, const Source& source, const Extents& extents, Position begin,
                       const Dialect& dialect, const Limits& limits) {
   constexpr std::size_t kTried = 16;
+  if (has_shortened_key(extents)) return true;
   for (const IndexForm& form : kIndexForms) {
     if (has_contiguous_blocks(extents, form)) return true;
     for (const BlockPlace& place : first_places(extents, form, kTried)) {

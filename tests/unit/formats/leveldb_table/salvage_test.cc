@@ -76,6 +76,13 @@ TEST(SalvageTest, IndexOfALostBlockIsNotMistakenForData) {
   EXPECT_EQ(read(bytes).records.size(), 0u);
 }
 
+TEST(SalvageTest, IndexWhoseOnlyKeyIsShortenedIsNotMistakenForData) {
+  constexpr std::uint64_t kMostSequence = (std::uint64_t{1} << 56) - 1;
+  TableWriter table = table_of(1, 50);
+  table.add({{internal_key("l", kMostSequence, 1), std::string("\x00\xca\x19", 3)}});  // the place of a lost block
+  EXPECT_EQ(read(table.blocks()).records.size(), std::size_t{kPerBlock});
+}
+
 TEST(SalvageTest, FileWithABrokenFirstBlockIsReadIfItHasAFooter) {
   std::string bytes = table_of(5, 50).finish();
   bytes[40] = static_cast<char>(bytes[40] ^ 1);                                // the first block
