@@ -15,6 +15,11 @@ class Info(commands.Case):
     def table(self, *words):
         return self.good("info", *words).decode()
 
+    def test_tables_of_rocksdb_state_their_records(self):
+        for name in ("leveldb_table/rocksdb7-default.sst", "database/rocksdb7-range-deletions/000015.sst"):
+            counted = json.loads(self.good("info", "--json", "--scan", commands.sample(name)))["records"]
+            self.assertEqual(self.good("info", commands.sample(name)).decode().splitlines()[-1].split(), ["records", str(counted)])
+
     def test_table_lists_the_main_properties(self):
         shown = self.table(commands.sample(KEYS))
         for line in (rf"file +{commands.sample(KEYS)}", "format +recordio", r"size +98304 bytes \(96.0 KiB\)",

@@ -157,6 +157,7 @@ class TableContainer final : public Container, private Metadata {
     if (dialect.version > 0) facts.push_back({"version", std::to_string(dialect.version)});
     facts.push_back({"checksum", std::string(to_string(dialect.checksum))});
     if (survey_.has_index()) facts.push_back({"data_blocks", survey_.data_blocks});
+    if (const auto records = stated_records()) facts.push_back({"num_records", *records});
     facts.push_back({"internal_keys", survey_.has_database_keys});
     if (const auto family = survey_.tail.properties.column_family) {
       facts.push_back({"column_family", std::uint64_t{*family}});
@@ -169,6 +170,13 @@ class TableContainer final : public Container, private Metadata {
             .has_seek_structure = survey_.has_index(),
             .index_fits_in_chunk = false,  // entries with shared keys can take three bytes, and less if compressed
             .records_have_checksums = dialect.checksum != Checksum::kNone};
+  }
+
+  // Returns the number of records that the table states; nullopt if it states none, or does not count deletions of
+  // ranges.
+  std::optional<std::uint64_t> stated_records() const {
+    const bool counts_all = !survey_.tail.blocks.range_deletions || survey_.tail.properties.range_deletions;
+    return survey_.has_index() && counts_all ? survey_.tail.properties.entries : std::nullopt;
   }
 
   RecordSchema make_schema() const {

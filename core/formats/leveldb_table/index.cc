@@ -99,6 +99,10 @@ void take_property(std::string_view name, Bytes value, Properties& found) {
     found.is_external = cursor.u32_le() >= kVersionWithSequence;
   } else if (name == "rocksdb.external_sst_file.global_seqno") {
     found.external_sequence = cursor.u64_le();
+  } else if (name == "rocksdb.num.entries") {
+    found.entries = cursor.varint64();
+  } else if (name == "rocksdb.num.range-deletions") {
+    found.range_deletions = cursor.varint64();
   }
 }
 

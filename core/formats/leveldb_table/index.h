@@ -77,7 +77,9 @@ struct Properties {
   bool filters_whole_keys = true;              // the filter contains keys, not only their prefixes
   bool has_embedded_blobs = false;             // values of its entries are between its data blocks
   bool is_external = false;                    // its entries have the sequence number that the MANIFEST gives the table
-  std::uint64_t external_sequence = 0;         // the same, from the table itself; 0: not stated
+  std::optional<std::uint64_t> entries{};      // their number; nullopt where they do not say it
+  std::optional<std::uint64_t> range_deletions{};  // likewise
+  std::uint64_t external_sequence = 0;             // the same, from the table itself; 0: not stated
 };
 
 // Fails as read_block() does.
