@@ -153,6 +153,22 @@ void expect_open(const RequestContext& context, const Location& location, std::o
   });
 }
 
+void expect_open_among(const RequestContext& context, std::span<const std::string> files, std::uint64_t ordinal,
+                       const StoreResources& services) {
+  if (!services.index) return;
+  for (const std::string& file : files) {
+    const Location location(file);
+    std::optional<SavedPlace> saved;
+    location.storage().expect_reads(location, [&](const std::string& source) -> std::vector<ByteRange> {
+      saved = saved_place(context, *services.index, source, std::nullopt);
+      return {};
+    });
+    if (!saved) return;
+    if (ordinal < saved->records) return expect_open(context, location, ordinal, services);
+    ordinal -= saved->records;
+  }
+}
+
 Result<bool> is_container(const RequestContext& context, const Source& source, std::string_view file_name) {
   if (source.size() == 0) return false;
   const auto format = probe(context, source, file_name, ProbeDepth::kHead);

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -39,6 +40,11 @@ Result<OpenedFile> open_file(const RequestContext& context, std::shared_ptr<cons
 // saved index tells where these bytes are. Thread-safe.
 void expect_open(const RequestContext& context, const Location& location, std::optional<std::uint64_t> ordinal,
                  const StoreResources& services);
+
+// Hints the same for the one of several files, opened next, that has record `ordinal` of all of them. Does nothing if
+// saved indexes do not tell which one that is. Thread-safe.
+void expect_open_among(const RequestContext& context, std::span<const std::string> files, std::uint64_t ordinal,
+                       const StoreResources& services);
 
 // Returns whether a format recognizes the head of the source, which is cheap enough for directory listings. False for
 // an empty source, whose format only the name could tell. Fails as Source does.

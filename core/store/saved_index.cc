@@ -156,7 +156,7 @@ std::optional<SavedPlace> saved_place(const RequestContext& context, const Index
   const auto place_in = [&](Bytes index, ScanDetail detail) -> std::optional<SavedPlace> {
     const auto head = decode_index_head(index);
     if (!head || head->key.producer_hash != producer_hash_of(location, detail)) return std::nullopt;
-    SavedPlace place{.size = head->key.size, .format = head->key.format};
+    SavedPlace place{.size = head->key.size, .format = head->key.format, .records = head->totals.records};
     if (!ordinal) return place;
     const auto saved = decode_index(index, {});
     if (!saved) return std::nullopt;

@@ -91,8 +91,9 @@ std::optional<std::uint64_t> saved_format(const RequestContext& context, const I
 
 // A file that is not open yet, as its saved index describes it.
 struct SavedPlace {
-  std::uint64_t size = 0;    // bytes of the file
-  std::uint64_t format = 0;  // hash_of_format()
+  std::uint64_t size = 0;     // bytes of the file
+  std::uint64_t format = 0;   // hash_of_format()
+  std::uint64_t records = 0;  // of the file
   // The bytes that a search for the record reads; none if no record is searched for, or its place is not known.
   Position begin = 0;
   Position end = 0;

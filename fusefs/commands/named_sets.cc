@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iomanip>
 #include <iostream>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
@@ -43,19 +44,24 @@ void expect_reads_at(const Location& file, Position begin) {
   });
 }
 
+// Hints that one of the files is opened next, and that the first range is read.
+void expect_first_ordinal(const RecordWords& words, std::span<const std::string> files, CommandContext& context) {
+  const auto* const range = words.ranges.empty() ? nullptr : std::get_if<OrdinalRange>(&words.ranges.front());
+  if (range == nullptr || range->counts_from_end()) return;
+  const std::uint64_t first = span_of(*range, 0).begin;
+  if (files.size() == 1) return expect_open({}, Location(files.front()), first, context.services());
+  expect_open_among({}, files, first, context.services());
+}
+
 bool is_complete(const ShardList& list) { return list.missing() == 0 && list.surplus.empty(); }
 
 }  // namespace
 
 void expect_first_range(const RecordWords& words, CommandContext& context) {
-  if (words.files.size() != 1 || !words.manifest.empty() || words.ranges.empty()) return;
-  const Location file(words.files.front());
-  if (const auto* const address = std::get_if<RecordAddress>(&words.ranges.front())) {
-    if (address->shard.empty()) expect_reads_at(file, address->begin);
-    return;
-  }
-  const auto& ordinals = std::get<OrdinalRange>(words.ranges.front());
-  if (!ordinals.counts_from_end()) expect_open({}, file, span_of(ordinals, 0).begin, context.services());
+  if (!words.manifest.empty() || words.ranges.empty()) return;
+  const auto* const address = std::get_if<RecordAddress>(&words.ranges.front());
+  if (address == nullptr) return expect_first_ordinal(words, words.files, context);
+  if (words.files.size() == 1 && address->shard.empty()) expect_reads_at(Location(words.files.front()), address->begin);
 }
 
 std::string set_name(const RecordWords& words) {
@@ -117,6 +123,12 @@ std::unique_ptr<SetReader> open_set(const RecordWords& words, CommandContext& co
   expect_first_range(words, context);
   auto list = name_shards(words, context);
   if (!list) return nullptr;
+  if (words.files.size() == 1 && list->shards.size() > 1 && list->missing() == 0) {
+    std::vector<std::string> paths;
+    paths.reserve(list->shards.size());
+    for (const Shard& shard : list->shards) paths.push_back(shard.path);
+    expect_first_ordinal(words, paths, context);
+  }
   auto reader = std::make_unique<SetReader>(set_name(words), std::move(*list), words.allows_missing, context,
                                             context.opener(), context.known_counts());
   if (reader->has_one_shard() && !reader->member(0, 0)) return nullptr;

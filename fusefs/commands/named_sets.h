@@ -20,8 +20,7 @@ namespace recordfs {
 // must not be.
 std::optional<ShardList> name_shards(const RecordWords& words, CommandContext& context);
 
-// Hints that a file is opened next, and that the first range is read: see expect_open(). Does nothing for several
-// files.
+// Hints that the files are opened next, and that the first range is read: see expect_open().
 void expect_first_range(const RecordWords& words, CommandContext& context);
 
 // Returns the name of the data set in messages.

@@ -117,6 +117,27 @@ class RoundTrips(Case):
             out = self.assert_requests(1, "ls", "--no-cache", url, ordinal)
             self.assertEqual(out, self.answer(["ls", path, ordinal]).out)
 
+    def test_record_of_an_indexed_set_needs_one_round_trip(self):
+        """All shards are asked at once which version they have, and the one with the record for its bytes too."""
+        paths = [self.make("tfrecord", 60000, f"a-{shard:05}-of-00003.tfrecord") for shard in range(3)]
+        urls = [self.server.url(path) for path in paths]
+        self.answer(["index", *urls])
+        expected = self.answer(["cat", *paths, "100000"]).out
+        for words in (["cat", "--no-cache"], ["ls", "--no-cache"]):
+            log, out = self.requests_in(1, *words, *urls, "100000")
+            self.assertLessEqual(len(log), len(urls) + 1, log)
+        self.assertEqual(self.requests_in(1, "cat", "--no-cache", *urls, "100000")[1], expected)
+        pattern = self.server.origin + "/a-*.tfrecord"  # asked for as a file, then listed, then its shards
+        log, out = self.requests_of("cat", "--no-cache", pattern, "100000")
+        self.assertEqual(out, expected)
+        self.assertEqual([request for request in log if "00001-of" in request.path and request.range == "bytes=0-524287"], [])
+        for records in (20000, 70000):  # what indexes say of a shard that was replaced is wrong
+            self.answer(["index", *urls])
+            remoting.make("tfrecord", records, paths[0])
+            for ordinal in ("100000", "3"):
+                remote, local = (self.answer(["cat", *words, ordinal]) for words in (urls, paths))
+                self.assertEqual((remote.status, remote.out), (local.status, local.out), (records, ordinal))
+
     def test_record_at_an_address_of_an_indexed_file_needs_one(self):
         path = self.make("tfrecord", 60000, "a.tfrecord")
         url = self.server.url(path)
