@@ -57,7 +57,7 @@ Result<UrlNames::Named> UrlNames::find(const std::string& name) {
   if (name.size() > kLongestUrl) return Error{.code = Code::kLimit, .detail = "the URL is too long"};
   Named named{.url = url_of(name)};
   ASSIGN_OR_RETURN(named.origin, origin_of(named.url));
-  named.reach.is_of_user = hosts_of_user_.contains(host_of(name));
+  named.reach.is_of_user = hosts_of_user_.contains(host_of(printable(name)));
   named.reach.addresses = named.reach.is_of_user ? 0 : allowed_;
   named.uses_netrc = is_web(named.url);
   return named;

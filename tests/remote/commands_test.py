@@ -305,6 +305,14 @@ class Names(Case):
             with self.subTest(name=name):
                 self.assertEqual(self.answer(["cat", started.url(f"names/{name}"), "7"]), self.expected)
 
+    def test_url_may_have_characters_that_are_sent_encoded(self):
+        origin = self.serve(self.root).origin
+        for name in ("with space.riegeli", "sch\u00f6n \u2603.riegeli", "a+b&c.riegeli"):
+            for place in (origin, origin.replace("127.0.0.1", "LOCALHOST")):
+                self.assertEqual(self.answer(["cat", f"{place}/names/{name}", "7"]), self.expected, name)
+        self.assertIn("HTTP 404", self.answer(["info", f"{origin}/not here"]).err)
+        self.assertNotIn("not complete", self.answer(["info", origin]).err)
+
     def test_every_name_is_read_by_s3(self):
         self.serve_s3(self.root)
         for name in self.NAMES:
