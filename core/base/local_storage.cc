@@ -8,6 +8,7 @@
 
 #include "core/base/descriptor.h"
 #include "core/base/file_state.h"
+#include "core/base/schemes.h"
 #include "core/base/storage.h"
 
 namespace recordfs {
@@ -26,9 +27,10 @@ class LocalStorage final : public Storage {
  public:
   // Blocks whatever the RequestContext.
   Result<std::shared_ptr<const Source>> open(const RequestContext&, const Location& location, Use use) const override {
-    ASSIGN_OR_RETURN(auto file, use == Use::kFollow ? FileSource::open_followed(location.text())
-                                                    : FileSource::open(location.text()));
-    return std::shared_ptr<const Source>(std::move(file));
+    auto file = use == Use::kFollow ? FileSource::open_followed(location.text()) : FileSource::open(location.text());
+    if (file) return std::shared_ptr<const Source>(std::move(*file));
+    if (file.error().os_error == ENOENT) file.error().detail += note_on_scheme(location.text());
+    return std::move(file).error();
   }
 
   Result<SourceStatus> status(const RequestContext&, const Location& location) const override {

@@ -7,6 +7,7 @@
 #include <system_error>
 #include <vector>
 
+#include "core/base/schemes.h"
 #include "core/base/storage.h"
 
 namespace recordfs {
@@ -32,6 +33,18 @@ const Storage& storage_of(const std::string& word) {
 }
 
 }  // namespace
+
+std::string note_on_scheme(std::string_view text) {
+  const std::size_t end = text.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-.");
+  if (schemes().empty() || end == 0 || end == std::string_view::npos || !text.substr(end).starts_with("://")) return {};
+  std::string note = " (URLs begin with ";
+  for (const Scheme& scheme : schemes()) {
+    const bool is_first = &scheme == &schemes().front();
+    if (!is_first) note += &scheme == &schemes().back() ? " or " : ", ";
+    note += scheme.prefix;
+  }
+  return note + ")";
+}
 
 void add_storage(std::string scheme, std::shared_ptr<const Storage> storage) {
   schemes().push_back({std::move(scheme) + ':', std::move(storage)});

@@ -46,6 +46,13 @@ class HttpOrigin final : public Origin {
     if (is_refused && is_signed) {
       return http_failure(response.status, "access denied (the credentials in the URL may be wrong or have expired)");
     }
+    if (response.status == 401) {
+      return http_failure(response.status, "credentials are required (try: an entry of this host in ~/.netrc)");
+    }
+    if (is_refused && url && url->path.ends_with('/')) {
+      return http_failure(response.status,
+                          "access denied (to list a directory, nginx needs 'autoindex on; autoindex_format json;')");
+    }
     return http_failure(response.status);
   }
 };

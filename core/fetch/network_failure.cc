@@ -29,7 +29,12 @@ NetworkFailure explain_transfer(const TransferEnd& end, std::string_view host) {
     case CURLE_COULDNT_RESOLVE_HOST: return failure(true, kResolutions, EHOSTUNREACH);
     case CURLE_COULDNT_CONNECT: return failure(true, kConnections, end.os_error != 0 ? end.os_error : ECONNREFUSED);
     case CURLE_OPERATION_TIMEDOUT: return failure(true, 0, ETIMEDOUT);
-    case CURLE_SSL_CONNECT_ERROR: return failure(true, kHandshakes, number);
+    case CURLE_SSL_CONNECT_ERROR: {
+      NetworkFailure failed = failure(true, kHandshakes, number);
+      const bool is_plain = end.reason.find("wrong version number") != std::string::npos;
+      if (is_plain) failed.error.detail += " (the server may have no TLS; try: http:// in place of https://)";
+      return failed;
+    }
     case CURLE_SEND_ERROR:
     case CURLE_RECV_ERROR:
     case CURLE_GOT_NOTHING:

@@ -313,6 +313,18 @@ class Names(Case):
         self.assertIn("HTTP 404", self.answer(["info", f"{origin}/not here"]).err)
         self.assertNotIn("not complete", self.answer(["info", origin]).err)
 
+    def test_refusals_say_what_may_help(self):
+        started = self.serve(self.root)
+        started.rules += [server.Rule(r"names/$", faults.forbidden), server.Rule(r"names/q", faults.unauthorized)]
+        self.assertIn("nginx needs 'autoindex on;", self.answer(["info", started.url("names/")]).err)
+        self.assertIn("(try: an entry of this host in ~/.netrc)", self.answer(["info", started.url("names/q")]).err)
+
+    def test_url_of_an_unknown_scheme_is_reported_as_such(self):
+        for url in ("ftp://127.0.0.1/a.riegeli", "HTTP://127.0.0.1/a.riegeli"):
+            done = self.answer(["info", url])
+            self.assertEqual(done.status, 2)
+            self.assertIn("No such file or directory (URLs begin with http:, https:, s3:, gs: or hf:)", done.err)
+
     def test_every_name_is_read_by_s3(self):
         self.serve_s3(self.root)
         for name in self.NAMES:

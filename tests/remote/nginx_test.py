@@ -131,6 +131,9 @@ class Tls(Plain):
     def test_certificate_of_another_host_is_refused(self):
         self.assert_refused(r"[Cc]ertificate|SSL|TLS|name", f"https://127.0.0.2:{self.tls}/x")
 
+    def test_port_without_tls_is_recognized(self):
+        self.assert_refused(r"\(the server may have no TLS; try: http:// in place of https://\)\n\Z", f"https://localhost:{self.plain}/x")
+
     def test_variable_of_the_aws_command_line_names_the_authority(self):
         given = {name: value for name, value in self.environment().items() if name != "SSL_CERT_FILE"}
         done = remoting.run(["info", self.url("riegeli/simple_zstd9.riegeli")], given | {"AWS_CA_BUNDLE": str(self.folder / "ca.pem")})
