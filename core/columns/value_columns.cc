@@ -170,7 +170,9 @@ class ValueColumns::Collector {
 
   Result<void> add_members(Column& parent, const Value::Object& object, const WantedParts& wanted,
                            std::size_t depth = 0) {
-    if (depth > kDeepest) return column_error(Code::kLimit, parent.path, "nests too deeply");
+    if (depth > kDeepest) {
+      return column_error(Code::kUnsupported, parent.path, "nests too deeply (try: JSON Lines, or only other columns)");
+    }
     for (const Member& member : object) {
       if (is_wanted_inline(member, wanted)) return has_messages(parent.path);
       const auto& [name, value] = member;

@@ -7,6 +7,9 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
+
+#include <fmt/format.h>
 
 #include "core/base/utf8.h"
 
@@ -62,6 +65,55 @@ void write_members(JsonWriter& writer, const JsonValue& object) {
   }
 }
 
+// The objects and lists of a text, which need not be valid otherwise.
+struct TextShape {
+  std::size_t levels = 0;  // in each other, at most
+  std::size_t values = 0;  // at most
+  bool is_closed = false;  // the first one ends with the text, and each in it before
+};
+
+// Returns the position of the quote that ends a string; npos if there is none.
+std::size_t end_of_string(std::string_view text, std::size_t begin) {
+  std::size_t at = text.find_first_of("\"\\", begin + 1);
+  while (at != text.npos && text[at] == '\\') at = text.find_first_of("\"\\", at + 2);
+  return at;
+}
+
+TextShape shape_of(std::string_view text) {
+  TextShape shape;
+  std::string open;  // the brackets that close what is open
+  for (std::size_t at = 0; (at = text.find_first_of("\"{}[],", at)) != text.npos; ++at) {
+    const char c = text[at];
+    if (c == '"') {
+      at = end_of_string(text, at);
+      if (at == text.npos) return shape;
+    } else if (c == ',') {
+      ++shape.values;
+    } else if (c == '{' || c == '[') {
+      ++shape.values;
+      open += c == '{' ? '}' : ']';
+      shape.levels = std::max(shape.levels, open.size());
+    } else {
+      if (open.empty() || open.back() != c) return shape;
+      open.pop_back();
+      if (!open.empty()) continue;
+      shape.is_closed = text.find_first_not_of(" \t\r\n", at + 1) == text.npos;
+      return shape;
+    }
+  }
+  return shape;
+}
+
+// Returns why a text that is not read is JSON nevertheless, as far as its brackets show.
+std::optional<Error> excess_of(std::string_view text) {
+  const TextShape shape = shape_of(text);
+  const bool is_deep = shape.levels > kDeepestJson;
+  if (!shape.is_closed || (!is_deep && shape.values < kMostJsonValues)) return std::nullopt;
+  return Error{.code = Code::kUnsupported,
+               .detail = is_deep ? fmt::format("the JSON text nests more than {} levels", kDeepestJson)
+                                 : fmt::format("the JSON text has more than {} values", kMostJsonValues)};
+}
+
 }  // namespace
 
 Result<std::optional<JsonValue>> json_of_record(Bytes record) {
@@ -70,6 +122,9 @@ Result<std::optional<JsonValue>> json_of_record(Bytes record) {
   const bool may_be_json = begin != std::string_view::npos && (text[begin] == '{' || text[begin] == '[');
   if (!may_be_json || !is_utf8(text)) return std::optional<JsonValue>();
   auto value = read_json_tree(record, kDeepestJson, kMostJsonValues);
+  if (!value) {
+    if (auto excess = excess_of(text)) return *std::move(excess);
+  }
   if (!value || !has_only_numbers(*value)) return std::optional<JsonValue>();
   if (!is_exact(*value)) {
     return Error{.code = Code::kUnsupported,

@@ -11,8 +11,8 @@
 namespace recordfs {
 
 // Returns the value of a record that is an object or a list of JSON (RFC 8259) in UTF-8; NaN, Infinity and -Infinity
-// are accepted. Returns nullopt for all other records, also for a number or a word alone, for more than 100 levels, and
-// for more than 1,048,576 values. Fails with kUnsupported if a string has half of a surrogate pair. Any thread.
+// are accepted. Returns nullopt for all other records, also for a number or a word alone. Fails with kUnsupported if a
+// string has half of a surrogate pair, and if there are more than 100 levels or 1,048,576 values. Any thread.
 Result<std::optional<JsonValue>> json_of_record(Bytes record);
 
 // Writes the value: numbers as they are in the record, NaN and the infinities as JsonWriter::number() does, and of

@@ -75,7 +75,8 @@ Result<bool> each_decoded_text(const RequestContext& context, const RecordDecode
   auto document = decoder.document(context, chunk, record, JsonLayout::kLine, filter ? &*filter : nullptr);
   if (!document && !UndecodedRecords::is_of_record(document.error().code)) return std::move(document).error();
   if (!filter) {
-    if (!document) return true;
+    if (!document && document.error().code == Code::kNotFound) return true;
+    if (!document) return fields.undecoded->note(chunk, fields.path, document.error()), false;
     // A document with this name may have the reason instead of the content.
     if (document->find("\"error\":") != std::string::npos) {
       ASSIGN_OR_RETURN(const bool has_content, is_decoded(context, decoder, chunk, record, fields));

@@ -88,6 +88,18 @@ class ExportJson(commands.Case):
         self.assertEqual([sorted(json.loads(line)) for line in self.good("cat", "--json", path).splitlines()][1].count("decoded"), 0)
         self.assertIn(b'"error":"a string of the JSON text', self.good("cat", "--json", path))
 
+    def test_deep_texts_are_rows_of_json_lines_or_errors(self):
+        deep = b'{"a":' * 18 + b"1" + b"}" * 18
+        self.assertEqual(self.exported("a.jsonl", self.file(deep)), deep + b"\n")
+        self.assert_ends(commands.PARTLY_DONE, r"nests too deeply \(try: JSON Lines, or only other columns\)", "export", self.file(deep),
+                         "-o", self.target / "a.csv")
+        path = self.file({"a": 1}, b'{"a":' + b"[" * 101 + b"]" * 101 + b"}")
+        self.assertIn(b'"error":"the JSON text nests more than 100 levels"', self.good("cat", "--json", path))
+        for words in (["--decoded", "x"], ["-v", "--decoded", "1"], ["--field", "a", "x"]):
+            done = self.recordfs("grep", *words, path)
+            self.assertEqual((done.status, done.out), (commands.CANNOT_OPEN, b""), words)
+            self.assertIn("1 record cannot be decoded, so they are not searched", done.err)
+
     def test_number_out_of_range_names_its_record(self):
         self.assert_unfit("record 1: the number 18446744073709551616 is out of range", self.file({"a": 1}, {"a": 2**64}), names=TABLES[:-1])
         self.assertEqual(self.table(self.file({"a": 2**63}, {"a": -1}, {"a": 1.5})), [["a"], ["9223372036854775808"], ["-1"], ["1.5"]])

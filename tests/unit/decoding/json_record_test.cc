@@ -50,8 +50,20 @@ TEST(JsonRecord, OtherRecordsHaveNoValue) {
         "[--Infinity]", "[-NaN]", "[\"\xFF\"]", "[.5]", "{'a':1}", "text"}) {
     EXPECT_EQ(json_of(record), "none") << record;
   }
-  EXPECT_EQ(json_of(std::string(102, '[') + std::string(102, ']')), "none");
-  EXPECT_NE(json_of(std::string(100, '[') + std::string(100, ']')), "none");
+}
+
+TEST(JsonRecord, TextsWithTooManyLevelsOrValuesCannotBeDecoded) {
+  const auto nested = [](int levels) { return std::string(levels, '[') + R"("]\"]")" + std::string(levels, ']'); };
+  EXPECT_EQ(json_of(nested(99)), nested(99));
+  EXPECT_EQ(json_of(nested(102) + "\n"), "the JSON text nests more than 100 levels");
+  EXPECT_EQ(json_of("{\"a\":" + nested(102) + '}'), "the JSON text nests more than 100 levels");
+  for (const std::string& other : {nested(102) + "x", std::string(102, '['), nested(102) + ']', '{' + nested(102),
+                                   nested(102).substr(0, 103), '{' + nested(102) + ']'}) {
+    EXPECT_EQ(json_of(other), "none") << other;
+  }
+  std::string many = "[0";
+  for (int i = 0; i < 1 << 20; ++i) many += ",0";
+  EXPECT_EQ(json_of(many + ']'), "the JSON text has more than 1048576 values");
 }
 
 TEST(JsonRecord, IsDecodedIfTheFormatHasRecordsOfAnyContent) {
