@@ -49,12 +49,12 @@ Result<ShardList> shards_of(std::span<const char* const> paths) {
   return list;
 }
 
-Result<recordfs_dataset*> open_dataset(std::span<const char* const> paths, const recordfs_options& wanted) {
+Result<recordfs_dataset*> open_dataset(std::span<const char* const> paths, const recordfs_options& wanted,
+                                       UserTypes types) {
   ASSIGN_OR_RETURN(auto list, shards_of(paths));
-  OpenOptions options{.threads = wanted.threads, .max_chunk = wanted.max_chunk};
+  OpenOptions options{.threads = wanted.threads, .max_chunk = wanted.max_chunk, .types = std::move(types)};
   if (wanted.index != nullptr) options.index = wanted.index;
   if (wanted.cache_bytes != 0) options.cache_bytes = wanted.cache_bytes;
-  ASSIGN_OR_RETURN(options.types, read_user_types(text_or_empty(wanted.descriptors), text_or_empty(wanted.type)));
   ASSIGN_OR_RETURN(auto set, OpenedSet::open(std::make_shared<SetPlan>(std::move(list), std::move(options))));
   if (set->has_one_shard()) TRY(set->set().open({}, 0));
   return std::make_unique<recordfs_dataset>(std::move(set)).release();
@@ -110,6 +110,7 @@ Result<recordfs_options> options_of(const recordfs_options* given) {
                                                               [](unsigned char byte) { return byte != 0; });
   if (has_more) return wrong_options("an option of a later version is set");
   std::memcpy(&options, given, std::min(size, sizeof(options)));
+  if (options.index != nullptr && *options.index == '\0') return wrong_options("index is empty");
   if (options.threads > kMostThreads) return wrong_options("more than 1024 threads");
   return options;
 }
@@ -149,8 +150,11 @@ recordfs_status recordfs_open(const char* const* paths, size_t count, const reco
     if (words.empty() || is_wrong) return report(misuse("no path is given, or one is empty"));
     const auto wanted = options_of(options);
     if (!wanted) return report(misuse(wanted.error().detail));
+    std::string descriptors = text_or_empty(wanted->descriptors);
+    auto types = read_user_types(descriptors, text_or_empty(wanted->type));
+    if (!types) return report(failure_of(std::move(types).error(), std::move(descriptors)));
     return answer(
-        dataset, [&] { return open_dataset(words, *wanted); },
+        dataset, [&] { return open_dataset(words, *wanted, std::move(*types)); },
         [&](const Error& error) {
           return failure_of(error, count == 1 ? Location(absolute_word(*paths)).text() : std::string());
         });
@@ -180,14 +184,17 @@ recordfs_status recordfs_file_info(const recordfs_dataset* dataset, size_t file,
   const auto make = [&]() -> Result<recordfs_bytes*> {
     ASSIGN_OR_RETURN(const auto store, open_file_of(*dataset->set, file));
     ASSIGN_OR_RETURN(const auto info, container_info({}, *store));
-    return text_for_caller(to_json(info, JsonLayout::kLine));
+    std::string line = to_json(info, JsonLayout::kLine);
+    if (line.ends_with('\n')) line.pop_back();
+    return text_for_caller(std::move(line));
   };
   return answer(json, make, about_file(dataset, file), dataset);
 }
 
 recordfs_status recordfs_file_metadata(const recordfs_dataset* dataset, size_t file, const char* key,
                                        recordfs_bytes** value) {
-  const auto make = [&] { return value_of(*dataset->set, file, text_or_empty(key)); };
+  if (key == nullptr) return null_argument(value);
+  const auto make = [&] { return value_of(*dataset->set, file, key); };
   return answer(value, make, about_file(dataset, file), dataset);
 }
 

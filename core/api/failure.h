@@ -73,6 +73,13 @@ recordfs_status answer(T* result, const Make& make, const FailureOf& failure, co
       handles...);
 }
 
+// Sets *result to T(), and reports that an argument is NULL.
+template <class T>
+recordfs_status null_argument(T* result) noexcept {
+  if (result != nullptr) *result = T();
+  return guarded([] { return report(misuse("an argument is NULL")); });
+}
+
 // Calls iterator->next(result), which sets *result or returns another status than RECORDFS_OK.
 template <class Iterator, class T>
 recordfs_status advance(Iterator* iterator, const T** result) noexcept {

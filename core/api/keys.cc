@@ -162,6 +162,7 @@ void recordfs_database_close(recordfs_database* database) { free_object(database
 
 recordfs_status recordfs_database_get(const recordfs_database* database, const char* family, const void* key,
                                       size_t key_size, recordfs_bytes** value) {
+  if (key == nullptr && key_size > 0) return null_argument(value);
   const auto make = [&]() -> Result<recordfs_bytes*> {
     ASSIGN_OR_RETURN(const std::uint32_t number, find_family(*database, family));
     ASSIGN_OR_RETURN(auto found, database->opened->get({}, number, bytes_of(key, key_size)));
@@ -177,6 +178,7 @@ recordfs_status recordfs_database_get(const recordfs_database* database, const c
 
 recordfs_status recordfs_keys_open(const recordfs_database* database, const char* family, const void* prefix,
                                    size_t prefix_size, recordfs_keys** keys) {
+  if (prefix == nullptr && prefix_size > 0) return null_argument(keys);
   const auto make = [&]() -> Result<recordfs_keys*> {
     ASSIGN_OR_RETURN(const std::uint32_t number, find_family(*database, family));
     std::string begins(as_text(bytes_of(prefix, prefix_size)));

@@ -1,7 +1,8 @@
 /* recordfs: reads the records of record containers, and the keys of LevelDB and RocksDB databases. See recordfs(3).
 
    Errors. A function that can fail returns a recordfs_status, and sets its results to NULL or 0 unless that is
-   RECORDFS_OK. recordfs_last_error() then describes the failure. Bytes that fail a checksum are never returned.
+   RECORDFS_OK. recordfs_last_error() then describes the failure. Bytes that fail a checksum are never returned. An
+   argument that is NULL is RECORDFS_MISUSE, unless NULL is documented for it.
 
    Ownership. A function with a parameter `T **` makes an object that the caller passes to the function that frees it,
    which does nothing for NULL. A `const T **` is set to memory of another object, valid as documented. Objects may be
@@ -85,7 +86,7 @@ typedef struct recordfs_dataset recordfs_dataset;
 /* How a data set or a database is opened. 0 and NULL stand for the defaults. */
 typedef struct recordfs_options {
   size_t struct_size;      /* sizeof(recordfs_options): what a later version appends has its default then */
-  const char* index;       /* where indexes of large files are saved: "auto" (default), "no", or a directory */
+  const char* index;       /* where indexes of large files are saved: "auto" (default), "no", or a directory; not "" */
   uint64_t cache_bytes;    /* of decoded chunks that are kept for recordfs_read(); default: 64 MiB */
   uint64_t max_chunk;      /* the largest chunk that is read, in bytes; default: 256 MiB stored, 1 GiB decoded */
   unsigned threads;        /* that decode, at most 1024; default: one for each processor */
@@ -100,7 +101,9 @@ typedef struct recordfs_options {
    directory, a pattern such as "train-*", or "train@128.tfrecord". A single file is opened now; the files of a set are
    opened when they are needed. Files that are surplus in a numbered set are left out. `options` may be NULL. The first
    URL starts the program recordfs-fetch. Fails with RECORDFS_IO if there is no such file, with RECORDFS_NO_CONTAINER,
-   RECORDFS_MISUSE, RECORDFS_LIMIT, and as recordfs_read() for damage that hides the format. Thread-safe. */
+   RECORDFS_MISUSE, RECORDFS_LIMIT, and as recordfs_read() for damage that hides the format. If `descriptors` is what
+   fails, recordfs_error has its path: RECORDFS_IO if it cannot be read, RECORDFS_DAMAGE or RECORDFS_LIMIT if it has no
+   valid types, and RECORDFS_NOT_FOUND if `type` is not in it. Thread-safe. */
 RECORDFS_MUST_CHECK recordfs_status recordfs_open(const char* const* paths, size_t count,
                                                   const recordfs_options* options, recordfs_dataset** dataset);
 
@@ -120,7 +123,8 @@ RECORDFS_MUST_CHECK recordfs_status recordfs_file_format(const recordfs_dataset*
                                                          const char** format);
 
 /* Returns what the headers of a file tell, as JSON: format, version, size, codec, names and sizes of metadata. It is
-   what `recordfs info --json` prints, without "file". Never scans the file. Fails as recordfs_file_format().
+   the line that `recordfs info --json` prints, without "file" and without a newline. Never scans the file. Fails as
+   recordfs_file_format().
    Thread-safe. */
 RECORDFS_MUST_CHECK recordfs_status recordfs_file_info(const recordfs_dataset* dataset, size_t file,
                                                        recordfs_bytes** json);
@@ -251,7 +255,7 @@ RECORDFS_MUST_CHECK recordfs_status recordfs_database_open(const char* path, con
 /* Frees a database. No other thread may use it. */
 void recordfs_database_close(recordfs_database* database);
 
-/* Returns the value of a key in a column family; NULL: the default one. Fails with RECORDFS_NOT_FOUND if the key has no
+/* Returns the value of a key in a column family; NULL: the default one. `key` may be NULL if it is empty. Fails with RECORDFS_NOT_FOUND if the key has no
    value; with RECORDFS_DAMAGE if the value is damaged, or a newer one may be lost; with RECORDFS_UNSUPPORTED if it
    needs a merge operator of the database's program, or if it is a wide-column entity with other columns than the
    default one; and as recordfs_database_open(). Thread-safe. */
@@ -270,7 +274,7 @@ typedef struct recordfs_entry {
 } recordfs_entry;
 
 /* Iterates over the keys of a column family, NULL for the default one, in the order of its comparator. `prefix_size`: 0
-   for all keys, otherwise only those that begin with `prefix`. Fails with RECORDFS_NOT_FOUND if there is no such column
+   for all keys, also if `prefix` is NULL; otherwise only those that begin with `prefix`. Fails with RECORDFS_NOT_FOUND if there is no such column
    family. */
 RECORDFS_MUST_CHECK recordfs_status recordfs_keys_open(const recordfs_database* database, const char* family,
                                                        const void* prefix, size_t prefix_size, recordfs_keys** keys);

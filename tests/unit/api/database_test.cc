@@ -132,5 +132,16 @@ TEST(DatabaseInC, PathsWithoutADatabaseFail) {
   EXPECT_EQ(database, nullptr);
 }
 
+TEST(DatabaseInC, KeyThatIsNullHasNoBytes) {
+  const Database database = open_database(kLevels);
+  recordfs_bytes* value = nullptr;
+  EXPECT_EQ(recordfs_database_get(database.get(), nullptr, nullptr, 5, &value), RECORDFS_MISUSE);
+  EXPECT_EQ(recordfs_database_get(database.get(), nullptr, nullptr, 0, &value), RECORDFS_NOT_FOUND);
+  recordfs_keys* keys = nullptr;
+  EXPECT_EQ(recordfs_keys_open(database.get(), nullptr, nullptr, 3, &keys), RECORDFS_MISUSE);
+  EXPECT_EQ(recordfs_keys_open(database.get(), nullptr, nullptr, 0, &keys), RECORDFS_OK);
+  recordfs_keys_close(keys);
+}
+
 }  // namespace
 }  // namespace recordfs::testing

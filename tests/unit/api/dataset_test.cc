@@ -15,6 +15,7 @@
 #include <gtest/gtest.h>
 
 #include "core/api/recordfs.h"
+#include "tests/unit/support/temp_folder.h"
 
 namespace recordfs::testing {
 namespace {
@@ -95,7 +96,9 @@ TEST(DatasetInC, FactsAndRecordsAreThoseOfTheFile) {
   EXPECT_STREQ(format, "tfrecord");
   recordfs_bytes* bytes = nullptr;
   ASSERT_EQ(recordfs_file_info(dataset.get(), 0, &bytes), RECORDFS_OK);
-  EXPECT_NE(text_of(bytes).find("\"size\":2962"), std::string::npos);
+  const std::string info = text_of(bytes);
+  EXPECT_NE(info.find("\"size\":2962"), std::string::npos);
+  EXPECT_TRUE(info.ends_with('}')) << info;
   ASSERT_EQ(recordfs_read(dataset.get(), 1, &bytes), RECORDFS_OK);
   EXPECT_EQ(text_of(bytes).size(), 121u);
   ASSERT_EQ(recordfs_read_json(dataset.get(), 1, &bytes), RECORDFS_OK);
@@ -241,10 +244,18 @@ TEST(DatasetInC, WrongArgumentsAreMisuse) {
   EXPECT_EQ(recordfs_open(&none, 1, nullptr, &dataset), RECORDFS_MISUSE);
   EXPECT_EQ(recordfs_open(&path, 1, nullptr, nullptr), RECORDFS_MISUSE);
   EXPECT_EQ(recordfs_count(nullptr, nullptr), RECORDFS_MISUSE);
+  const Dataset opened = open(kExamples);
+  recordfs_bytes* value = nullptr;
+  EXPECT_EQ(recordfs_file_metadata(opened.get(), 0, nullptr, &value), RECORDFS_MISUSE);
+  EXPECT_EQ(recordfs_file_metadata(opened.get(), 0, "key", nullptr), RECORDFS_MISUSE);
   EXPECT_EQ(recordfs_file_count(nullptr), 0u);
   recordfs_options options = RECORDFS_OPTIONS_INIT;
   options.threads = 1025;
   EXPECT_EQ(recordfs_open(&path, 1, &options, &dataset), RECORDFS_MISUSE);
+  options.threads = 0;
+  options.index = "";
+  EXPECT_EQ(recordfs_open(&path, 1, &options, &dataset), RECORDFS_MISUSE);
+  EXPECT_EQ(last_message(), "recordfs_options: index is empty");
   recordfs_close(nullptr);
   recordfs_bytes_free(nullptr);
 }
@@ -283,6 +294,29 @@ TEST(DatasetInC, FilesThatCannotBeOpenedFailWithTheirReason) {
     EXPECT_EQ(dataset, nullptr);
     EXPECT_EQ(recordfs_last_error()->os_error, os_error) << path;
     EXPECT_NE(last_message(), "") << path;
+  }
+}
+
+TEST(DatasetInC, ErrorsOfDescriptorsHaveTheirPath) {
+  struct Case {
+    std::string descriptors;
+    recordfs_status status;
+    int os_error;
+  };
+  const TempFolder folder;
+  folder.write("types", "\n\x0E\n\aa.proto\"\x03\n\x01M");  // a file a.proto with a message M
+  for (const auto& [descriptors, status, os_error] :
+       {Case{"no such descriptors", RECORDFS_IO, ENOENT}, Case{"tests/unit/api/CMakeLists.txt", RECORDFS_DAMAGE, 0},
+        Case{(folder / "types").string(), RECORDFS_NOT_FOUND, 0}}) {
+    const char* path = kExamples;
+    recordfs_dataset* dataset = nullptr;
+    recordfs_options options = RECORDFS_OPTIONS_INIT;
+    options.descriptors = descriptors.c_str();
+    options.type = "no.Type";
+    EXPECT_EQ(recordfs_open(&path, 1, &options, &dataset), status) << last_message();
+    EXPECT_EQ(dataset, nullptr);
+    EXPECT_EQ(recordfs_last_error()->path, descriptors);
+    EXPECT_EQ(recordfs_last_error()->os_error, os_error) << last_message();
   }
 }
 
