@@ -10,8 +10,10 @@
 
 #include <fmt/format.h>
 
+#include "core/base/similar_names.h"
 #include "core/base/utf8.h"
 #include "core/columns/column_selection.h"
+#include "core/decoding/field_names.h"
 #include "core/decoding/record_part.h"
 #include "core/decoding/single_values.h"
 
@@ -128,10 +130,17 @@ class Tar final : public RowEncoder {
     JsonFilter filter(*key_, values);
     const auto visited = record.rows.decoder().visit(context, record.chunk, record.bytes, filter);
     if (!visited && visited.error().code != Code::kNotFound) return visited.error();
+    filter.finish();
     const std::string* const key = values.find(0);
     if (key != nullptr) return *key;
-    return wrong(record,
-                 fmt::format("{} of the key {}", values.count(0) > 1 ? "several values" : "no value", key_name_));
+    note_field_names(context, record.rows.decoder(), record.chunk, record.bytes, *key_);
+    const auto names = key_->names();
+    std::string hint;  // unless other records have the field
+    if (!key_->absent().empty() && !names.empty()) {
+      hint = fmt::format(" (the nearest are {})", nearest_names(key_name_, {names.begin(), names.end()}));
+    }
+    return wrong(record, fmt::format("{} of the key {}{}", values.count(0) > 1 ? "several values" : "no value",
+                                     key_name_, hint));
   }
 
   const std::vector<TarMember> members_;

@@ -250,6 +250,8 @@ class Export(commands.Case):
             self.assertEqual(done.status, commands.PARTLY_DONE, key)
             with tarfile.open(fileobj=io.BytesIO(done.out)) as archive:
                 self.assertEqual([name.split(".")[0] for name in archive.getnames()[::2]], ["good", "last"], key)
+        done = self.recordfs("export", commands.sample(EXAMPLES), "--key", "image/widht", "-o", self.target / "b.tar")
+        self.assertIn("record 0: no value of the key image/widht (the nearest are image/width, ", done.err)
         self.assertEqual(self.names(), ["a.tar"])
         shards = ("--shards", "2", self.target / "s.tar")
         self.good("export", written("c.tfrecord", "a", "b", "a", "b"), *words[:-1], *shards[:2], "-o", shards[2])
