@@ -42,8 +42,8 @@ class Recovery {
     std::uint64_t memory = 64u << 20;  // bytes of decoded chunks
     bool copies_chunks = true;         // appends intact chunks as they are stored
     bool skips_unsupported = false;    // takes for lost what this build cannot decode, or what exceeds the limits
-    // Called on the calling thread, with the number of bytes done since the last call; false stops. All together are the
-    // size of the source: the first half while it is read, and the second while the output is.
+    // Called on the calling thread, with the number of bytes done since the last call; false stops. All together are
+    // the size of the source: the first half while it is read, and the second while the output is.
     std::function<bool(std::uint64_t bytes)> goes_on{};
   };
 
