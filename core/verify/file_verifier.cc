@@ -87,19 +87,11 @@ Outcome FileVerifier::verify_file(const ListedFile& file) {
   return outcome;
 }
 
-// Compares the checksum of the whole file, if the MANIFEST has one. Reports that there are no checksums at all, and
-// that the file of a table is not one.
+// Adds what the database of a file says of it, and that there are no checksums at all.
 void FileVerifier::check_as_file_of_database(const std::string& path, const RecordStore& store,
                                              Verdict& verdict) const {
-  const auto* const file = databases_.live_file(path);
-  if (verdict.findings.empty() && databases_.is_live_table(path)) add_unless_table(path, verdict);
-  if (file != nullptr && is_known(file->checksum)) {
-    if (auto found = compare_checksum(store.source(), file->checksum, caller_.goes_on)) {
-      verdict.findings.push_back(std::move(*found));
-    }
-  } else if (auto found = finding_without_checksums(verdict)) {
-    verdict.findings.push_back(std::move(*found));
-  }
+  databases_.check_file(path, store.source(), caller_.goes_on, verdict);
+  if (auto found = finding_without_checksums(verdict)) verdict.findings.push_back(std::move(*found));
   verdict.was_stopped = verdict.was_stopped || !caller_.goes_on();
 }
 
