@@ -63,6 +63,7 @@ Result<void> LossReport::finish() {
 
 void LossReport::withdraw() {
   if (file_ != nullptr) file_->withdraw();
+  file_.reset();
 }
 
 }  // namespace recordfs

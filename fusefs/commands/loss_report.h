@@ -34,10 +34,10 @@ class LossReport {
   // Gives the file its name if it was begun. Nothing is written afterwards, and a second call does nothing. Fails with
   // kIo because of this or an earlier function; the error of a stream is printed.
   Result<void> finish();
-  // Removes a file that has its name, unless it replaced another.
-  void withdraw();
   // Removes the file, unless it has its name. For a process that ends without destructors.
   void discard() { file_.reset(); }
+  // Removes the file, also if it has its name and replaced no other. For an output that fails.
+  void withdraw();
 
  private:
   const std::string path_;

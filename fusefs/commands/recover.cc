@@ -208,10 +208,8 @@ class RecoverDatabase final : RecoveryListener {
     return context_.status();
   }
   int finish() {
-    if (!Interruption::came()) {
-      if (const auto finished = report_.finish(); !finished) fail(report_.path(), finished.error());
-    }
-    directory_ = Error{};  // removes what is not published
+    // Remove what is not published.
+    directory_ = Error{};
     report_.discard();
     Interruption::pass_on();
     const int status = context_.finish();

@@ -138,6 +138,9 @@ class RecoverFiles(commands.Case):
         os.remove(self.out / "x")
         self.assertEqual(self.recordfs(*words[:-1], "/dev/full").status, commands.PARTLY_DONE)
         self.assertEqual(os.listdir(self.out), ["lost"])  # no output without its report
+        refused = commands.sample("recordio/v2-unknown-transformer.grail-rio")
+        self.assertEqual(self.recordfs("recover", refused, *words[2:-1], self.out / "y").status, commands.PARTLY_DONE)
+        self.assertEqual(os.listdir(self.out), ["lost"])  # no report without its output
 
     def test_report_of_a_set_has_the_losses_of_what_was_written_before_a_signal(self):
         (self.folder / "in").mkdir()
