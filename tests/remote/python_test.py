@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The Python package reads http:// and s3:// URLs. Each process has a fetcher of its own, which ends with it."""
 import contextlib
+import errno
 import multiprocessing
 import os
 import pickle
@@ -14,8 +15,10 @@ import unittest
 from pathlib import Path
 
 import built
+import faults
 import recordfs
 import remoting
+from server import Rule
 
 SAMPLE = "riegeli/multiblock_zstd.riegeli"
 RECORDS = 1250
@@ -71,6 +74,15 @@ class Reading(Case):
     def test_missing_object_is_not_found(self):
         with self.assertRaises(FileNotFoundError):
             recordfs.open(self.started.url("riegeli/nothing.riegeli"))[0]
+
+    def test_failure_has_the_reason_of_the_server(self):
+        for status, fault in ((403, faults.forbidden), (401, faults.unauthorized)):
+            self.started.rules.append(Rule(f"none{status}", fault))
+            with self.assertRaisesRegex(PermissionError, f"HTTP {status}: .*/none{status}") as raised:
+                recordfs.open(self.started.url(f"none{status}"))
+            self.assertEqual(raised.exception.errno, errno.EACCES)
+        with self.assertRaisesRegex(OSError, "not a URL that recordfs can read"):
+            recordfs.open("http://")
 
     def test_pickle_has_no_secret_and_the_same_records(self):
         with recordfs.open(self.url) as ds:

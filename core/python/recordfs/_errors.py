@@ -74,7 +74,9 @@ def exception_of(code: str, path: str, offset: int, reason: str, os_error: int) 
     if code == "out of memory":
         return MemoryError(reason)
     if code == "input/output" and os_error:
-        return OSError(os_error, os.strerror(os_error), path or reason)
+        usual = os.strerror(os_error)
+        # A server's reason says more than the number.
+        return OSError(os_error, usual if reason.endswith(usual) else reason, path or None)
     return OSError(errno.EIO, reason, path)
 
 
