@@ -74,7 +74,7 @@ Error explained(Error why, const RequestContext& context, const Source& source, 
     why.detail = path == "-" ? "empty, not a record container"
                              : "empty file, not a record container (its name does not tell a format)";
   }
-  if (auto text = wrapped_file(head->view(), path)) why.detail = std::move(*text);
+  if (auto text = wrapped_file(head->view(), path, source.is_remote())) why.detail = std::move(*text);
   const auto foreign = recognize_foreign_file(context, source);
   if (foreign && *foreign) why.detail = (*foreign)->text();
   return why;

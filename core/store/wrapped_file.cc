@@ -39,6 +39,12 @@ std::string shell_word(const std::string& word) {
   return quoted + "'";
 }
 
+// Returns the name of a file that `recordfs cp --raw` copies from a URL.
+std::string copied_name(const std::string& url) {
+  const std::string path = url.substr(0, url.starts_with("http") ? url.find_first_of("?#") : std::string::npos);
+  return path.substr(path.rfind('/') + 1);
+}
+
 std::string hint_of(const Wrapper& wrapper, const std::string& path) {
   const bool is_input = path == "-";
   if (is_input && !wrapper.filter.empty()) return fmt::format("{} | recordfs COMMAND -", wrapper.filter);
@@ -50,13 +56,15 @@ std::string hint_of(const Wrapper& wrapper, const std::string& path) {
 
 }  // namespace
 
-std::optional<std::string> wrapped_file(Bytes head, const std::string& path) {
+std::optional<std::string> wrapped_file(Bytes head, const std::string& path, bool is_remote) {
   const std::string_view text = as_text(head);
   const auto* const found = std::ranges::find_if(kWrappers, [text](const Wrapper& wrapper) {
     return text.size() >= wrapper.at && text.substr(wrapper.at).starts_with(wrapper.magic);
   });
   if (found == kWrappers.end()) return std::nullopt;
-  return fmt::format("{}, not a record container (try: {})", found->what, hint_of(*found, path));
+  std::string hint = hint_of(*found, is_remote ? copied_name(path) : path);
+  if (is_remote) hint.insert(0, fmt::format("recordfs cp --raw {} : . && ", shell_word(path)));
+  return fmt::format("{}, not a record container (try: {})", found->what, hint);
 }
 
 }  // namespace recordfs

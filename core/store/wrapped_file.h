@@ -13,7 +13,8 @@ namespace recordfs {
 inline constexpr std::size_t kWrappedHead = 512;
 
 // Returns "gzip-compressed file, not a record container (try: gunzip -k x.gz)"; nullopt if the file does not begin like
-// a compressed file or an archive. The path "-" means standard input. Thread-safe.
-std::optional<std::string> wrapped_file(Bytes head, const std::string& path);
+// a compressed file or an archive. The path "-" means standard input. A remote file is copied first, in the hint.
+// Thread-safe.
+std::optional<std::string> wrapped_file(Bytes head, const std::string& path, bool is_remote);
 
 }  // namespace recordfs

@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
 """Commands answer for http:// and s3:// as they do for the same local files."""
+import gzip
 import json
 import os
+import re
 import shutil
+import subprocess
 import tempfile
 import unittest
 from pathlib import Path
@@ -27,6 +30,11 @@ def containers():
 def databases():
     return sorted(f"database/{path.name}" for path in (built.corpus() / "database").iterdir()
                   if path.is_dir() and Path(f"{path}{EXPECTATION}").is_file())
+
+
+def without_copies(text):
+    """Returns a text whose hints for compressed files name them as if they were local, and need not be copied first."""
+    return re.sub(r"recordfs cp --raw (\S*?([^/\s]+)) : \. && ([^)]*)", lambda hint: hint[3].replace(hint[2], hint[1]), text)
 
 
 class Case(remoting.Served, unittest.TestCase):
@@ -55,7 +63,8 @@ class Case(remoting.Served, unittest.TestCase):
             return [name_of(left.pop(0)) if word == "FILE" else word for word in words] + [name_of(file) for file in left]
         local = self.answer(with_files(str), cwd=self.root)
         remote = self.answer(with_files(self.url))
-        shown = remote._replace(out=remote.out.replace(self.prefix.encode(), b""), err=remote.err.replace(self.prefix, ""))
+        shown = remote._replace(out=without_copies(remote.out.decode("latin-1").replace(self.prefix, "")).encode("latin-1"),
+                                err=without_copies(remote.err.replace(self.prefix, "")))
         self.assertEqual(shown.out, local.out, words)
         self.assertEqual((shown.status, shown.err), (local.status, local.err), words)
         return local
@@ -318,6 +327,16 @@ class Names(Case):
         started.rules += [server.Rule(r"names/$", faults.forbidden), server.Rule(r"names/q", faults.unauthorized)]
         self.assertIn("nginx needs 'autoindex on;", self.answer(["info", started.url("names/")]).err)
         self.assertIn("(try: an entry of this host in ~/.netrc)", self.answer(["info", started.url("names/q")]).err)
+
+    def test_hint_for_a_compressed_file_works(self):
+        url = self.serve(self.root).url("names/co:mpressed.riegeli.gz")
+        with gzip.open(self.root / "names/co:mpressed.riegeli.gz", "wb") as file:
+            file.write(built.sample("riegeli/simple_zstd9.riegeli").read_bytes())
+        hint = re.search(r"\(try: recordfs (.*) && (gunzip -k [^&]*)\)\n\Z", self.answer(["info", url]).err)
+        self.assertEqual(self.answer(hint[1].split(), cwd=self.folder).status, 0)
+        subprocess.run(hint[2].split(), cwd=self.folder, check=True)
+        unpacked = self.folder / hint[2].split()[-1].removesuffix(".gz")
+        self.assertEqual(self.answer(["cat", unpacked, "7"]), self.expected)
 
     def test_url_of_an_unknown_scheme_is_reported_as_such(self):
         for url in ("ftp://127.0.0.1/a.riegeli", "HTTP://127.0.0.1/a.riegeli"):

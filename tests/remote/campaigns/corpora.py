@@ -102,7 +102,7 @@ class Python(Served):
         except (recordfs.Error, OSError, ValueError) as failed:
             seen.append(repr(failed))
         text = repr(seen)
-        return text.replace(self.prefix, "").replace(f"{self.root}/", "")
+        return commands_test.without_copies(text.replace(self.prefix, "").replace(f"{self.root}/", ""))
 
     def test_each_file_has_the_records_of_its_local_copy(self):
         try:
@@ -147,7 +147,7 @@ class Mounts(Served, mounting.Case):
 
     def without_source(self, content):
         if isinstance(content, str):
-            return content.replace(self.prefix, "").replace(f"{self.root}/", "")
+            return commands_test.without_copies(content.replace(self.prefix, "").replace(f"{self.root}/", ""))
         return content.replace(self.prefix.encode(), b"").replace(f"{self.root}/".encode(), b"") if isinstance(content, bytes) else content
 
 
