@@ -16,18 +16,11 @@
 
 #include "core/base/result.h"
 #include "core/dataset/ask_together.h"
-#include "core/dataset/damage_reporter.h"
 #include "core/dataset/listed_files.h"
+#include "core/dataset/matched_records.h"
 #include "core/dataset/pipe_input.h"
 #include "core/dataset/source_spec.h"
-#include "core/decoding/json_writer.h"
-#include "core/decoding/record_decoder.h"
-#include "core/formats/field_projection.h"
-#include "core/search/decoded_text.h"
 #include "core/search/record_matcher.h"
-#include "core/search/record_search.h"
-#include "core/search/wanted_fields.h"
-#include "core/store/json_line.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
 #include "fusefs/commands/database_grep.h"
@@ -43,27 +36,18 @@
 namespace recordfs {
 namespace {
 
-// What decodes the records of a file, and how it is named in the output.
-struct Searched {
-  const SetMember& member;
-  const std::string& name;
-  const RecordDecoder& decoder;
-  const FieldProjection* fields;  // that the search needs; null: all
-};
-
 class Grep {
  public:
   Grep(const GrepOptions& options, const RecordMatcher& matcher)
       : options_(options),
         matcher_(matcher),
         show_(options.show()),
+        search_(options.search(matcher)),
         context_(options.reading),
         output_(context_.output()),
         printer_(options, context_),
         flushes_(options.line_buffered || ::isatty(STDOUT_FILENO) == 1) {
     context_.decode_with(options.types);
-    const bool one_is_enough = show_ == Show::kNames || show_ == Show::kNothing;
-    most_ = one_is_enough ? std::min<std::uint64_t>(options.most, 1) : options.most;
     if (options.hides_unopened) context_.hide_unopened();
   }
 
@@ -74,7 +58,7 @@ class Grep {
     }
     const bool is_here = options_.files.empty() && options_.recursive;
     const std::vector<std::string> inputs = {is_here ? "." : std::string(kStandardInput)};
-    const bool reads_all = most_ == UINT64_MAX && !options_.quiet;
+    const bool reads_all = search_.most == UINT64_MAX && !options_.quiet;
     if (options_.files.size() == 1 && reads_all) expect_pass(options_.files.front());
     each_file(options_.files.empty() ? inputs : options_.files, options_.recursive, [&](ListedFile file) {
       if (is_here) file.path.erase(0, std::string_view("./").size());
@@ -135,7 +119,7 @@ class Grep {
     }
     const auto reader = DatabaseReader::open({.files = {path}}, context_);
     if (!reader) return;
-    selected_ = grep_database(*reader, options_, matcher_, most_, printer_, output_);
+    selected_ = grep_database(*reader, options_, matcher_, search_.most, printer_, output_);
     has_selected_ = has_selected_ || selected_ > 0;
     if (show_ == Show::kNames) end_of_shard(path);
     end_of_file(path);
@@ -154,51 +138,19 @@ class Grep {
   // Returns as SetReader::Take does.
   std::optional<std::uint64_t> search(const SetMember& member, const std::string& name) {
     if (show_ == Show::kNames) selected_ = 0;
-    DamageReporter damage(member.path, *member.store, context_);
-    const RecordDecoder decoder(member.store->schema(), member.store->metadata(), options_.types);
-    const auto fields = searched_fields(*member.store);
-    const Searched searched{.member = member, .name = name, .decoder = decoder, .fields = fields ? &*fields : nullptr};
     printer_.begin(member, name);
     std::uint64_t records = 0;
-    if (selected_ < most_) {
-      const auto search_step = [&](const RequestContext& context, const IndexedChunk& indexed) -> OrderedResult {
-        if (indexed.chunk.records == 0u) return {};
-        // cppcheck-suppress returnDanglingLifetime
-        return [&, found = search_ahead(context, searched, indexed)] { return show(member, found); };
-      };
-      const ProcessBatch search_records = [&](const std::shared_ptr<const ScannedBatch>& batch) -> OrderedResult {
-        // cppcheck-suppress returnDanglingLifetime
-        return [&, batch, found = search_batch(batch)] {
-          found->first_ordinal = batch->before.records;
-          return show(member, found);
-        };
-      };
-      const bool needs_chunks =
-          options_.decoded || options_.json || options_.has_context() || options_.condition != nullptr;
-      // The search for a text is as fast as to copy the records.
-      const bool is_light = !needs_chunks && !options_.inverted && !matcher_.literal().empty();
-      records = damage
-                    .read({.store = *member.store, .is_light = is_light}, {.threads = context_.threads()}, search_step,
-                          needs_chunks ? ProcessBatch() : search_records)
+    if (selected_ < search_.most) {
+      records = ContainerGrep(search_, member, name, undecoded_)
+                    .read(context_, [&](const MatchedChunk& found) { return show(member, found); })
                     .value_or(0);
     }
     has_selected_ = has_selected_ || selected_ > 0;
     if (show_ == Show::kNames) end_of_shard(member.path);
     const bool is_over =
-        !output_.good() || (options_.quiet && has_selected_) || (show_ != Show::kNames && selected_ >= most_);
+        !output_.good() || (options_.quiet && has_selected_) || (show_ != Show::kNames && selected_ >= search_.most);
     if (is_over) return std::nullopt;
     return records;
-  }
-
-  // Returns the fields that the search and the condition need; nullopt if all may be needed, or will be for the lines.
-  std::optional<FieldProjection> searched_fields(const RecordStore& store) const {
-    if (options_.field == nullptr || (options_.inverted && options_.makes_lines())) return std::nullopt;
-    std::vector<std::string> names = options_.field_names;
-    if (options_.condition) {
-      const auto& others = options_.condition->condition().names();
-      names.insert(names.end(), others.begin(), others.end());
-    }
-    return wanted_fields({}, store, options_.types, names);
   }
 
   // Writes the name of what has matches, or of what has none.
@@ -211,129 +163,29 @@ class Grep {
     if (flushes_) output_.flush();
   }
 
-  // Thread-safe.
-  std::shared_ptr<MatchedChunk> search_ahead(const RequestContext& context, const Searched& searched,
-                                             const IndexedChunk& indexed) const {
-    auto found = std::make_shared<MatchedChunk>();
-    found->first_ordinal = indexed.before.records;
-    const RecordStore& store = *searched.member.store;
-    auto chunk = store.chunks().decode_ahead(context, indexed.chunk, searched.fields);
-    if (!chunk) {
-      found->failures.push_back(std::move(chunk).error());
-      return found;
-    }
-    Search wanted = this->wanted();
-    if (options_.condition) wanted.selects = selector(*options_.condition, searched.decoder, searched.member);
-    if (options_.decoded) {
-      wanted.texts_of = [this, &searched](const ChunkInfo& info, Bytes record,
-                                          const std::function<void(std::string_view)>& take) {
-        const SearchedFields fields{.paths = options_.field.get(),
-                                    .undecoded = &undecoded_,
-                                    .path = searched.member.path,
-                                    .path_in_set = searched.member.path_in_set()};
-        return each_decoded_text({}, searched.decoder, info, record, fields, take);
-      };
-    }
-    auto result = search_chunk({}, store, indexed.chunk, **chunk, wanted);
-    found->records = std::move(result.records);
-    found->failures = std::move(result.failures);
-    if (options_.makes_lines()) {
-      if (searched.fields != nullptr && !found->records.empty() && may_lack_fields(indexed.chunk, **chunk)) {
-        chunk = store.chunks().decode_ahead(context, indexed.chunk);
-      }
-      if (!chunk) {
-        found->records.clear();
-        found->failures.push_back(std::move(chunk).error());
-        return found;
-      }
-      make_lines(searched, indexed, **chunk, *found);
-      return found;
-    }
-    const bool is_shown = options_.has_context() || (!found->records.empty() && show_ <= Show::kOrdinals);
-    if (is_shown) found->chunk = std::move(*chunk);
-    if (options_.has_context()) found->info = indexed.chunk;
-    return found;
-  }
-
-  // Makes the lines of the selected records. A record that cannot be read any more becomes a failure.
-  void make_lines(const Searched& searched, const IndexedChunk& indexed, const Chunk& chunk,
-                  MatchedChunk& found) const {
-    std::erase_if(found.records, [&](const FoundRecord& record) {
-      auto line = line_of(searched, indexed, chunk, record);
-      if (!line) {
-        found.failures.push_back(std::move(line).error());
-        return true;
-      }
-      found.lines.push_back(std::move(*line));
-      return false;
-    });
-  }
-
-  Result<std::string> line_of(const Searched& searched, const IndexedChunk& indexed, const Chunk& chunk,
-                              const FoundRecord& found) const {
-    ASSIGN_OR_RETURN(const auto record, searched.member.store->records().read({}, chunk, found.index, 0, UINT64_MAX));
-    if (!options_.json) return searched.decoder.document({}, indexed.chunk, record.bytes, JsonLayout::kLine);
-    const std::uint64_t ordinal = searched.member.first_ordinal + indexed.before.records + found.index;
-    std::string line = json_line_head(ordinal, record.bytes.size(), searched.member.name, searched.name);
-    if (!options_.inverted) write_matches(found, as_text(record.bytes), line);
-    if (options_.json_line.has_record) {
-      JsonWriter::in_object(line, JsonWriter::kNoLimit, options_.json_line.bytes).bytes("text", "base64", record.bytes);
-    }
-    TRY(append_decoded(line, searched.decoder, indexed.chunk, record.bytes, options_.json_line));
-    return line += "}\n";
-  }
-
-  // Appends the member with the matches; offsets are in the record's bytes, so those of decoded text have none.
-  void write_matches(const FoundRecord& found, std::string_view record, std::string& line) const {
-    auto json = JsonWriter::in_object(line);
-    json.name("matches");
-    json.begin_list();
-    for (const Match& match : found.matches) {
-      write_match(json, match, options_.decoded ? std::string_view(found.text) : record, !options_.decoded);
-    }
-    json.end_list();
-  }
-
-  // Thread-safe.
-  std::shared_ptr<MatchedChunk> search_batch(const std::shared_ptr<const ScannedBatch>& batch) const {
-    auto found = std::make_shared<MatchedChunk>();
-    found->records = recordfs::search_batch(batch->content, wanted());
-    if (!found->records.empty() && show_ <= Show::kOrdinals) found->batch = batch;
-    return found;
-  }
-
   // Returns false if the file needs no further chunks.
-  bool show(const SetMember& member, const std::shared_ptr<MatchedChunk>& found) {
-    for (const Error& failure : found->failures) context_.report(*member.store, failure);
-    const std::uint64_t selected = std::min<std::uint64_t>(found->records.size(), most_ - selected_);
-    if (show_ <= Show::kOrdinals || options_.json) printer_.show(*found, static_cast<std::size_t>(selected));
+  bool show(const SetMember& member, const MatchedChunk& found) {
+    for (const Error& failure : found.failures) context_.report(*member.store, failure);
+    const std::uint64_t selected = std::min<std::uint64_t>(found.records.size(), search_.most - selected_);
+    if (show_ <= Show::kOrdinals || options_.json) printer_.show(found, static_cast<std::size_t>(selected));
     selected_ += selected;
     if (flushes_ && selected > 0) output_.flush();
-    if (selected_ >= most_) has_stopped_early_ = true;
-    return output_.good() && (selected_ < most_ || printer_.wants_more());
-  }
-
-  Search wanted() const {
-    return {
-        .matcher = &matcher_,
-        .is_inverted = options_.inverted,
-        .wants_matches = show_ == Show::kMatches || options_.json || (show_ == Show::kRecords && options_.has_colors()),
-        .most = most_,
-        .largest_record = options_.reading.limits.decoded_chunk};
+    if (selected_ >= search_.most) has_stopped_early_ = true;
+    return output_.good() && (selected_ < search_.most || printer_.wants_more());
   }
 
   const GrepOptions& options_;
   const RecordMatcher& matcher_;
   const Show show_;
+  const MatchOptions search_;
   CommandContext context_;
   Output& output_;
   GrepPrinter printer_;
-  const bool flushes_;  // the output after each record, as far as they are found together
-  std::uint64_t most_;
-  std::uint64_t selected_ = 0;          // records of the current file or data set; with kNames, of the shard
-  bool has_selected_ = false;           // any record of any file
-  mutable UndecodedRecords undecoded_;  // by --field
-  bool has_stopped_early_ = false;      // before the end of a file
+  const bool flushes_;              // the output after each record, as far as they are found together
+  std::uint64_t selected_ = 0;      // records of the current file or data set; with kNames, of the shard
+  bool has_selected_ = false;       // any record of any file
+  UndecodedRecords undecoded_;      // by --field
+  bool has_stopped_early_ = false;  // before the end of a file
 };
 
 int grep(const GrepOptions& options) {

@@ -98,6 +98,26 @@ bool GrepOptions::has_colors() const {
   return ::isatty(STDOUT_FILENO) == 1 && terminal != nullptr && std::string_view(terminal) != "dumb";
 }
 
+MatchOptions GrepOptions::search(const RecordMatcher& matcher) const {
+  const Show shown = show();
+  const bool one_is_enough = shown == Show::kNames || shown == Show::kNothing;
+  return {.matcher = matcher,
+          .is_inverted = inverted,
+          .wants_matches = shown == Show::kMatches || json || (shown == Show::kRecords && has_colors()),
+          .wants_records = shown <= Show::kOrdinals,
+          .wants_context = has_context(),
+          .wants_lines = makes_lines(),
+          .is_json = json,
+          .is_decoded = decoded,
+          .field_names = field_names,
+          .field = field,
+          .json = json_line,
+          .condition = condition,
+          .types = types,
+          .most = one_is_enough ? std::min<std::uint64_t>(most, 1) : most,
+          .largest_record = reading.limits.decoded_chunk};
+}
+
 bool GrepOptions::wants(const std::string& path) const {
   const auto matches = [&path](const std::string& pattern) { return matches_name(pattern, path); };
   const auto matches_directory = [&path](const std::string& pattern) { return matches_parent(pattern, path); };

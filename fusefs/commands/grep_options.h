@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/dataset/matched_records.h"
 #include "core/decoding/descriptor_set.h"
 #include "core/decoding/json_filter.h"
 #include "core/search/record_matcher.h"
@@ -75,6 +76,8 @@ struct GrepOptions {
   bool shows_names() const { return !without_name && (with_name || recursive || files.size() > 1); }
   bool has_context() const { return show() == Show::kRecords && (before > 0 || after > 0); }
   bool has_colors() const;
+  // Returns what is searched in the records. `matcher` must outlive the result.
+  MatchOptions search(const RecordMatcher& matcher) const;
   // Returns whether a file is searched, by its name.
   bool wants(const std::string& path) const;
 

@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include "core/base/utf8.h"
-#include "core/decoding/json_writer.h"
 
 namespace recordfs {
 namespace {
@@ -39,17 +38,6 @@ std::uint64_t clamped_sum(std::uint64_t one, std::uint64_t other) {
 }
 
 }  // namespace
-
-void write_match(JsonWriter& json, const Match& match, std::string_view text, bool has_place, std::string_view where) {
-  json.begin_object();
-  if (!where.empty()) json.member("in", where);
-  if (has_place) {
-    json.member("begin", match.begin);
-    json.member("end", match.begin + match.size);
-  }
-  json.bytes("text", "base64", as_bytes(text.substr(match.begin, match.size)));
-  json.end_object();
-}
 
 GrepPrinter::GrepPrinter(const GrepOptions& options, CommandContext& context)
     : options_(options),

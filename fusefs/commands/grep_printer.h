@@ -11,8 +11,7 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "core/search/record_search.h"
-#include "core/store/parallel_scan.h"
+#include "core/dataset/matched_records.h"
 #include "core/store/record_store.h"
 #include "core/store/selection.h"
 #include "fusefs/commands/command_context.h"
@@ -20,25 +19,6 @@
 #include "fusefs/commands/record_options.h"
 
 namespace recordfs {
-
-// The selected records of a chunk, or of a batch.
-struct MatchedChunk {
-  std::shared_ptr<const Chunk> chunk{};         // null if nothing of it is shown
-  std::shared_ptr<const ScannedBatch> batch{};  // the same
-  std::optional<ChunkInfo> info{};              // of the chunk, if records around the selected ones are shown
-  std::uint64_t first_ordinal = 0;              // in its file
-  std::vector<FoundRecord> records{};
-  std::vector<std::string> lines{};  // that are shown for the records, if they are made from JSON
-  std::vector<Error> failures{};     // of the chunk, or of its records
-
-  std::uint64_t size_of(std::uint64_t index) const {
-    return batch ? batch->content.records[index].size() : chunk->layout().extent(index).size;
-  }
-};
-
-// Writes a match in a text as JSON. `has_place`: with its offsets in the text. `where`: what the text is; may be empty.
-void write_match(JsonWriter& json, const Match& match, std::string_view text, bool has_place,
-                 std::string_view where = {});
 
 // Writes to the output of `context`. Not thread-safe.
 class GrepPrinter {
