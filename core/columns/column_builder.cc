@@ -65,6 +65,12 @@ bool is_message(const MessageField& field) {
   return field.type == FieldType::kMessage || (field.form != MessageForm::kFields && field.form != MessageForm::kNull);
 }
 
+// Returns whether a number is no value of a closed enum.
+bool is_unknown(const MessageField& field, std::uint64_t encoded) {
+  if (!field.is_closed || field.type != FieldType::kEnum || field.enumerators == nullptr) return false;
+  return !field.enumerators->contains(static_cast<std::int32_t>(encoded));
+}
+
 // REQUIRES: `index` is that of a bit, or of the next one.
 void set_bit(std::vector<std::uint8_t>& bits, std::size_t index, bool value) {
   if (index / 8 == bits.size()) bits.push_back(0);
@@ -167,7 +173,8 @@ Result<void> ColumnBuilder::append_null() {
 
 Result<void> ColumnBuilder::append_absent() {
   if (field_.has_presence) return append_null();
-  if (field_.type == FieldType::kMessage) return append_message({});
+  if (is_message(field_)) return append_value({}, {});
+  if (field_.type == FieldType::kEnum) return append_number(static_cast<std::uint64_t>(field_.default_number));
   if (field_.type == FieldType::kString || field_.type == FieldType::kBytes) return append_text({});
   return append_number(0);
 }
@@ -287,7 +294,7 @@ Result<void> ColumnBuilder::add_packed(Bytes content) {
   for (Cursor cursor(content); !cursor.at_end();) {
     const std::uint64_t value = cursor.varint64();
     if (!cursor.ok()) return Error{.code = Code::kDamage, .detail = "not a valid protobuf message"};
-    TRY(append_number(value));
+    if (!is_unknown(field_, value)) TRY(append_number(value));
   }
   return {};
 }
@@ -310,7 +317,7 @@ Result<void> ColumnBuilder::append_fixed(Bytes numbers, std::size_t width) {
 Result<void> ColumnBuilder::add_items(const Field& field, Bytes content) {
   const WireType type = wire_type_of(field_);
   ColumnBuilder& items = is_list_ ? children_.front() : *this;
-  if (field.type == type) return items.append_value(field, content);
+  if (field.type == type) return is_unknown(field_, field.value) ? Result<void>() : items.append_value(field, content);
   const bool is_packed = field.type == WireType::kLengthDelimited && !field_.is_group;
   return is_packed ? items.add_packed(content) : Result<void>();
 }
@@ -324,6 +331,7 @@ ColumnBuilder* ColumnBuilder::child(std::uint32_t number) {
 // Keeps an occurrence of a field that does not repeat: the last one, or of messages all, which are merged.
 void ColumnBuilder::keep(std::size_t child, const Field& field, Bytes content) {
   const MessageField& kept = field_.fields[child];
+  if (is_unknown(kept, field.value)) return;
   for (std::size_t i = 0; kept.oneof && i < found_.size(); ++i) {
     if (i != child && field_.fields[i].oneof == kept.oneof) found_[i].is_there = false;
   }

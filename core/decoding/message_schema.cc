@@ -75,6 +75,7 @@ bool has_option(Bytes message, std::uint32_t number) {
 struct MessageElement {
   Bytes content{};
   bool has_implicit_presence = false;  // of its fields: proto3
+  bool has_closed_enums = false;       // proto2
 };
 
 struct Extension {
@@ -85,6 +86,7 @@ struct Extension {
 struct EnumElement {
   Bytes content{};
   std::shared_ptr<const Enumerators> enumerators{};  // null: not read yet
+  std::int32_t first = 0;                            // number of the first value, which is the default
 };
 
 constexpr std::string_view kWellKnown = "google.protobuf.";
@@ -117,8 +119,7 @@ class Resolver {
       : limits_(limits), left_(limits.fields), left_bytes_(limits.descriptors) {}
 
   void add_file(Bytes file) {
-    const bool is_proto3 = name_of(file, numbers::kSyntax) == "proto3";
-    add_elements(file, name_of(file, numbers::kPackage), kOfFile, is_proto3);
+    add_elements(file, name_of(file, numbers::kPackage), kOfFile, name_of(file, numbers::kSyntax));
   }
 
   Result<std::vector<MessageField>> fields_of(std::string_view type, std::uint32_t depth) {
@@ -139,7 +140,8 @@ class Resolver {
     for (const Bytes one : declared) {
       TRY(take(left_, 1));
       TRY(add_field(one, !message.has_implicit_presence && !is_entry, depth, fields));
-      if (is_entry && !fields.empty()) fields.back().has_presence = false;
+      fields.back().is_closed = message.has_closed_enums;
+      if (is_entry) fields.back().has_presence = false;
     }
     const auto [first, last] = extensions_.equal_range(type);
     for (auto extension = first; extension != last; ++extension) {
@@ -179,7 +181,7 @@ class Resolver {
   static constexpr Elements kOfMessage{numbers::kMessagesOfMessage, numbers::kEnumsOfMessage,
                                        numbers::kExtensionsOfMessage};
 
-  void add_elements(Bytes parent, std::string_view scope, const Elements& of, bool is_proto3) {
+  void add_elements(Bytes parent, std::string_view scope, const Elements& of, std::string_view syntax) {
     const std::string prefix = scope.empty() ? std::string() : fmt::format("{}.", scope);
     each(parent, [&](const Field& field, Bytes content) {
       if (field.is(of.enums, WireType::kLengthDelimited))
@@ -191,8 +193,8 @@ class Resolver {
       }
       if (!field.is(of.messages, WireType::kLengthDelimited)) return;
       const std::string name = prefix + std::string(name_of(content));
-      messages_.try_emplace(name, MessageElement{content, is_proto3});
-      add_elements(content, name, kOfMessage, is_proto3);
+      messages_.try_emplace(name, MessageElement{content, syntax == "proto3", syntax.empty() || syntax == "proto2"});
+      add_elements(content, name, kOfMessage, syntax);
     });
   }
 
@@ -246,18 +248,23 @@ class Resolver {
     const auto found = enums_.find(type);
     if (found == enums_.end()) return unknown(type);
     if (type == "google.protobuf.NullValue") made.form = MessageForm::kNull;
-    made.enumerators = found->second.enumerators;
+    EnumElement& element = found->second;
+    made.enumerators = element.enumerators;
+    made.default_number = element.first;
     if (made.enumerators != nullptr) return {};
     Enumerators names;
-    each(found->second.content, [&](const Field& field, Bytes content) {
+    bool has_first = false;
+    each(element.content, [&](const Field& field, Bytes content) {
       if (!field.is(numbers::kEnumValues, WireType::kLengthDelimited)) return;
       std::int32_t number = 0;
       each(content, [&](const Field& part, Bytes) {
         if (part.is(numbers::kNumberOfEnumValue, WireType::kVarint)) number = static_cast<std::int32_t>(part.value);
       });
+      if (!std::exchange(has_first, true)) element.first = number;
       if (const auto name = name_of(content); is_utf8(name)) names.try_emplace(number, name);
     });
-    made.enumerators = found->second.enumerators = std::make_shared<const Enumerators>(std::move(names));
+    made.default_number = element.first;
+    made.enumerators = element.enumerators = std::make_shared<const Enumerators>(std::move(names));
     return {};
   }
 

@@ -66,6 +66,8 @@ struct MessageField {
   bool is_map = false;           // its messages are the entries of a map
   std::optional<std::uint64_t> oneof{};              // fields of a message with the same number exclude each other
   std::shared_ptr<const Enumerators> enumerators{};  // of an enum
+  std::int32_t default_number = 0;                   // of an enum
+  bool is_closed = false;                            // of an enum: numbers without a name are no values
   std::vector<MessageField> fields{};                // of a message, by ascending number
 };
 

@@ -8,6 +8,8 @@
 #include <tuple>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "tests/unit/decoding/schema.h"
 
 namespace recordfs {
@@ -118,6 +120,18 @@ TEST(MessageSchema, WellKnownTypeHasTheFormOfJson) {
   EXPECT_EQ(form(0), Form(MessageForm::kTimestamp, FieldType::kString, protobuf::WireType::kLengthDelimited));
   EXPECT_EQ(form(1), Form(MessageForm::kWrapper, FieldType::kUint32, protobuf::WireType::kLengthDelimited));
   EXPECT_EQ(form(2), Form(MessageForm::kNull, FieldType::kEnum, protobuf::WireType::kVarint));
+}
+
+TEST(MessageSchema, EnumOfProto2IsClosed) {
+  for (const char* const syntax : {"proto2", "proto3"}) {
+    const std::string zero = std::string_view(syntax) == "proto3" ? "N = 0;" : "";
+    const auto fields = fields_of(
+        fmt::format(R"(syntax = "{}"; enum E {{ {} A = 5; B = 1; }} message M {{ repeated E e = 1; }})", syntax, zero),
+        "M");
+    ASSERT_TRUE(fields);
+    EXPECT_EQ((*fields)[0].is_closed, zero.empty());
+    EXPECT_EQ((*fields)[0].default_number, zero.empty() ? 5 : 0);
+  }
 }
 
 TEST(MessageSchema, EnumHasTheFirstNameOfEachNumber) {
