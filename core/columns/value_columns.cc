@@ -34,9 +34,7 @@ Error unlike_first_records(std::string_view column, std::string_view what) {
                       fmt::format("{} the first 1,024 records (try: --scan-columns)", what));
 }
 
-std::string path_of(const std::string& parent, std::string_view name) {
-  return parent.empty() ? std::string(name) : parent + "." + std::string(name);
-}
+std::string joined(std::string_view prefix, std::string_view name) { return fmt::format("{}{}", prefix, name); }
 
 std::uint64_t size_of(std::int64_t number) {
   return number < 0 ? std::uint64_t{0} - static_cast<std::uint64_t>(number) : static_cast<std::uint64_t>(number);
@@ -143,12 +141,12 @@ Result<Value> value_in(const JsonValue& json, const WantedParts& wanted) {
 Result<Value> object_in(const JsonValue& json, const WantedParts& wanted) {
   Value::Object object;
   object.reserve(json.values.size());
-  for (const JsonValue& member : json.values) {
+  for (const JsonValue* const member : members_of(json)) {
     Value value;
-    if (const auto parts = wanted.member(member.key)) {
-      ASSIGN_OR_RETURN(value, value_in(member, *parts));
+    if (const auto parts = wanted.member(member->key)) {
+      ASSIGN_OR_RETURN(value, value_in(*member, *parts));
     }
-    object.push_back({.name = member.key, .value = std::move(value)});
+    object.push_back({.name = member->key, .value = std::move(value)});
   }
   return Value{std::move(object)};
 }
@@ -177,11 +175,11 @@ class ValueColumns::Collector {
       if (is_wanted_inline(member, wanted)) return has_messages(parent.path);
       const auto& [name, value] = member;
       const auto parts = wanted.member(name);
-      if (!parts) note_other(parent.path, name);
-      if (parts && !parts->is_all() && is_empty(value, *parts)) note_others(parent.path, name, value);
+      if (!parts) note_other(parent.prefix, name);
+      if (parts && !parts->is_all() && is_empty(value, *parts)) note_others(parent.prefix, name, value);
       if (!parts || !has_wanted(value, *parts)) continue;
       if (name.find('\0') != std::string_view::npos) {
-        return column_error(Code::kUnsupported, path_of(parent.path, name), "has a NUL in its name");
+        return column_error(Code::kUnsupported, joined(parent.prefix, name), "has a NUL in its name");
       }
       Column& column = column_of(parent, name);
       if (count_ > SchemaLimits().fields)
@@ -206,21 +204,21 @@ class ValueColumns::Collector {
                       "columns)"};
   }
 
-  void note_other(const std::string& parent, std::string_view name) {
+  void note_other(std::string_view prefix, std::string_view name) {
     auto& others = columns_.others_;
     if (name.empty() || others.size() >= kMostOthers) return;
-    std::string path = path_of(parent, name);
+    std::string path = joined(prefix, name);
     if (std::ranges::find(others, path) == others.end()) others.push_back(std::move(path));
   }
 
   // Notes a member in which nothing is wanted, and what is in its objects.
-  void note_others(const std::string& parent, std::string_view name, const Value& value) {
-    note_other(parent, name);
+  void note_others(std::string_view prefix, std::string_view name, const Value& value) {
+    note_other(prefix, name);
     if (const auto* const object = std::get_if<Value::Object>(&value.is)) {
-      for (const Member& member : *object) note_other(path_of(parent, name), member.name);
+      for (const Member& member : *object) note_other(fmt::format("{}{}.", prefix, name), member.name);
     } else if (const auto* const list = std::get_if<Value::List>(&value.is)) {
       for (const Value& item : *list) {
-        if (std::holds_alternative<Value::Object>(item.is)) note_others(parent, name, item);
+        if (std::holds_alternative<Value::Object>(item.is)) note_others(prefix, name, item);
       }
     }
   }
@@ -229,7 +227,9 @@ class ValueColumns::Collector {
     const auto [at, is_new] = parent.names.try_emplace(std::string(name), parent.columns.size());
     if (is_new) {
       ++count_;
-      parent.columns.emplace_back().path = path_of(parent.path, name);
+      Column& made = parent.columns.emplace_back();
+      made.path = joined(parent.prefix, name);
+      made.prefix = made.path + ".";
     }
     return parent.columns[at->second];
   }
@@ -380,7 +380,7 @@ class ValueColumns::Appender {
       const auto known = parent.names.find(name);
       if (known == parent.names.end()) {
         if (is_empty(value, *parts)) continue;
-        return unlike_first_records(path_of(parent.path, name), "does not occur in");
+        return unlike_first_records(joined(parent.prefix, name), "does not occur in");
       }
       const Column& column = parent.columns[known->second];
       if (seen[known->second]) return column_error(Code::kUnsupported, column.path, "occurs twice in a record");
@@ -455,7 +455,7 @@ class ValueColumns::Appender {
     for (const auto& [name, value] : object) {
       const auto parts = wanted.member(name);
       if (parts && !is_empty(value, *parts)) {
-        return unlike_first_records(path_of(column.path, name), "does not occur in");
+        return unlike_first_records(joined(column.prefix, name), "does not occur in");
       }
     }
     return builder.append_number(1);

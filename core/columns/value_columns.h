@@ -59,6 +59,7 @@ class ValueColumns {
     std::map<std::string, std::size_t, std::less<>> names{};  // of `columns`
     std::vector<Column> columns{};                            // of an object
     std::string path{};
+    std::string prefix{};                // of the paths of its columns
     MessageField field{};                // after finish(), without the columns
     std::optional<std::size_t> lists{};  // that each value is in; nullopt: no value is known
     std::size_t most_lists = 0;          // that are in each other

@@ -54,14 +54,11 @@ bool has_only_numbers(const JsonValue& value) {
 // Returns whether all strings are as they were written. Recursion is bounded by kDeepestJson.
 bool is_exact(const JsonValue& value) { return value.is_exact && std::ranges::all_of(value.values, is_exact); }
 
-// Writes the members of an open object, each name once.
+// Writes the members of an open object.
 void write_members(JsonWriter& writer, const JsonValue& object) {
-  std::unordered_map<std::string_view, const JsonValue*> last;
-  for (const JsonValue& member : object.values) last[member.key] = &member;
-  for (const JsonValue& member : object.values) {
-    if (last[member.key] != &member) continue;
-    writer.name(member.key);
-    if (!writer.skips_next()) write_json(writer, member);
+  for (const JsonValue* const member : members_of(object)) {
+    writer.name(member->key);
+    if (!writer.skips_next()) write_json(writer, *member);
   }
 }
 
@@ -131,6 +128,17 @@ Result<std::optional<JsonValue>> json_of_record(Bytes record) {
                  .detail = "a string of the JSON text has half of a surrogate pair, which UTF-8 cannot have"};
   }
   return value;
+}
+
+std::vector<const JsonValue*> members_of(const JsonValue& object) {
+  std::unordered_map<std::string_view, const JsonValue*> last;
+  for (const JsonValue& member : object.values) last[member.key] = &member;
+  std::vector<const JsonValue*> members;
+  members.reserve(last.size());
+  for (const JsonValue& member : object.values) {
+    if (last[member.key] == &member) members.push_back(&member);
+  }
+  return members;
 }
 
 void write_json(JsonWriter& writer, const JsonValue& value) {

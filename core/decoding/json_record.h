@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "core/base/bytes.h"
 #include "core/base/result.h"
@@ -14,6 +15,9 @@ namespace recordfs {
 // are accepted. Returns nullopt for all other records, also for a number or a word alone. Fails with kUnsupported if a
 // string has half of a surrogate pair, and if there are more than 100 levels or 1,048,576 values. Any thread.
 Result<std::optional<JsonValue>> json_of_record(Bytes record);
+
+// Returns the members of an object, of several with one name the last one. Any thread.
+std::vector<const JsonValue*> members_of(const JsonValue& object);
 
 // Writes the value: numbers as they are in the record, NaN and the infinities as JsonWriter::number() does, and of
 // several members with one name the last one.
