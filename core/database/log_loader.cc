@@ -128,10 +128,20 @@ void LogLoader::report_tracked(const Logs& logs) {
   }
 }
 
+// Returns whether a log was begun before RocksDB was opened last, which writes a MANIFEST after it has begun a log, and
+// is not the first that the MANIFEST needs.
+bool LogLoader::is_of_earlier_use(std::uint64_t log) const {
+  const std::uint64_t manifest = parse_file_name(state_.manifest_name_).number;
+  const auto is_between = [&](const DirectoryEntry& entry) {
+    return is_live(entry) && entry.is.number > log && entry.is.number < manifest;
+  };
+  return log > state_.files_.first_log() && std::ranges::any_of(state_.listing_, is_between);
+}
+
 // Returns whether a log of RocksDB with a number between these may be gone: no other file has had one of these numbers.
 // If `after` is 0: whether the logs before this one are gone.
 bool LogLoader::may_lack_log(std::uint64_t after, std::uint64_t before) const {
-  if (after == 0) return is_current_log_gone(state_.files_, before);
+  if (after == 0) return is_current_log_gone(state_.files_, before) || is_of_earlier_use(before);
   std::set<std::uint64_t> known;
   const auto add = [&](std::uint64_t number) {
     if (number > after && number < before) known.insert(number);

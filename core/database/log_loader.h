@@ -61,6 +61,7 @@ class LogLoader {
   Logs live_logs() const;
   void report_missing(const Logs& logs);
   void report_tracked(const Logs& logs);
+  bool is_of_earlier_use(std::uint64_t log) const;
   bool may_lack_log(std::uint64_t after, std::uint64_t before) const;
   LogReplay::FirstLogs first_logs() const;
   std::uint64_t least_log() const;

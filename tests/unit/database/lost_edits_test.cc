@@ -129,5 +129,15 @@ TEST(MissingLogTest, LogOfTheTimeOfTheLastEditMustExist) {
   EXPECT_EQ(read_with("000033.log", 10), Records{"b=1"});
 }
 
+TEST(MissingLogTest, LogBeforeThoseOfAnEarlierUseMustExist) {
+  const LogDatabase database;
+  std::filesystem::rename(database.folder() + "/MANIFEST-000004", database.folder() + "/MANIFEST-000030");
+  database.write("CURRENT", "MANIFEST-000030\n");
+  database.write_log("000010.log", {batch(15, 1, put("b", "1"))});
+  EXPECT_EQ(database.read(), Records{"b=1"});  // it is the log of the present use
+  database.write_log("000020.log", {batch(16, 1, put("c", "1"))});
+  EXPECT_EQ(database.read(), (Records{"b=1", "c=1", "000010.log: the writes 10 to 14 are in no log"}));
+}
+
 }  // namespace
 }  // namespace recordfs::database
