@@ -12,8 +12,9 @@
 #include <fmt/format.h>
 
 #include "core/api/handles.h"
-#include "core/base/similar_names.h"
+#include "core/base/counted.h"
 #include "core/dataset/record_stream.h"
+#include "core/decoding/field_names.h"
 #include "core/search/record_condition.h"
 
 namespace recordfs::api {
@@ -25,11 +26,10 @@ bool may_skip(const Error& error) { return is_permanent(error.code) || error.cod
 // Returns how a condition does not fit the records that were read; nullopt if it does.
 std::optional<Failure> misfit(const RecordCondition& condition) {
   if (const auto absent = condition.absent(); !absent.empty()) {
-    const auto present = condition.present();
-    const std::string similar =
-        similar_names(absent.front(), std::vector<std::string_view>(present.begin(), present.end()));
-    const std::string hint = similar.empty() ? similar : " (did you mean " + similar + "?)";
-    return misuse("no record has a field " + absent.front() + hint);
+    return misuse(no_field(absent.front(), condition.present()));
+  }
+  if (const auto several = condition.several(); !several.empty()) {
+    return misuse(several.front() + " names several columns, because names have dots");
   }
   if (const auto terms = condition.mismatched(); !terms.empty()) {
     return misuse(terms.front() + ": no value of this field has the type of what it is compared with");
@@ -38,8 +38,8 @@ std::optional<Failure> misfit(const RecordCondition& condition) {
   if (undecoded.records == 0) return std::nullopt;
   return failure_of({.code = Code::kUnsupported,
                      .position = undecoded.chunk,
-                     .detail = fmt::format("{} records cannot be decoded, so the condition does not apply: {}",
-                                           undecoded.records, undecoded.why)},
+                     .detail = fmt::format("{} cannot be decoded, so the condition does not apply: {}",
+                                           counted(undecoded.records, "record"), undecoded.why)},
                     undecoded.path);
 }
 

@@ -46,13 +46,14 @@ unsigned joined_numbers(unsigned types) {
   return types;
 }
 
-// Notes the integers of 32 bits among fields, whose messages nest as deeply as SchemaLimits allows.
+// Notes what the types of fields say, whose messages nest as deeply as SchemaLimits allows.
 void declare_fields(const std::vector<MessageField>& fields, const std::string& parent, ColumnStatistics& columns) {
   constexpr std::array kNarrow = {FieldType::kInt32, FieldType::kSint32, FieldType::kSfixed32, FieldType::kUint32,
                                   FieldType::kFixed32};
   for (const MessageField& field : fields) {
     const std::string path = parent.empty() ? field.name : parent + "." + field.name;
     if (std::ranges::find(kNarrow, field.type) != kNarrow.end()) columns.declare_32_bits(path);
+    if (!field.fields.empty()) columns.declare_message(path);
     declare_fields(field.fields, path, columns);
   }
 }
@@ -109,13 +110,27 @@ void ColumnSummary::limit_counts(std::size_t most_distinct) {
   if (has_many_) counts_.clear();
 }
 
-void ColumnSummary::add(std::optional<ColumnValue> value, bool is_in_list, std::uint64_t record,
+void ColumnSummary::note_element(std::uint64_t record) {
+  if (last_record_ == record) {
+    ++elements_;
+  } else {
+    early_elements_ = early_record_ == record ? early_elements_ + 1 : 1;
+    early_record_ = record;
+  }
+}
+
+void ColumnSummary::add(std::optional<ColumnValue> value, const ColumnVisitor::Place& place, std::uint64_t record,
                         std::size_t most_distinct) {
-  is_list_ = is_list_ || is_in_list;
+  is_list_ = is_list_ || place.is_in_list;
   occurs_ = true;
+  if (place.is_element) note_element(record);
   if (!value) return;
+  is_leaf_ = is_leaf_ || !place.is_object;
   is_list_ = is_list_ || last_record_ == record;
-  records_ += last_record_ == record ? 0 : 1;
+  if (last_record_ != record) {
+    ++records_;
+    if (early_record_ == record) elements_ += early_elements_;
+  }
   last_record_ = record;
   ++values_;
   types_ |= std::visit(TypeBits(), value->is);
@@ -132,6 +147,9 @@ void ColumnSummary::add(std::optional<ColumnValue> value, bool is_in_list, std::
 void ColumnSummary::add(const ColumnSummary& other, std::size_t most_distinct) {
   occurs_ = occurs_ || other.occurs_;
   is_list_ = is_list_ || other.is_list_;
+  is_leaf_ = is_leaf_ || other.is_leaf_;
+  is_message_ = is_message_ || other.is_message_;
+  elements_ += other.elements_;
   types_ |= other.types_;
   records_ += other.records_;
   values_ += other.values_;
@@ -153,6 +171,7 @@ std::size_t ColumnCounter::most_distinct(std::size_t columns) {
 
 void ColumnCounter::count_scalar(std::string_view run, const ScalarRow& scalar) {
   use_ = Use::kCount;
+  has_scalars_ = true;
   ++records_;
   restart();
   begin(false);
@@ -197,24 +216,24 @@ Result<void> ColumnCounter::count(const RequestContext& context, const RecordDec
   ++records_;
   if (use_ == Use::kIgnore) {
     use_ = Use::kCount;
-    restart();
+    restart(false);
     return decoder.visit(context, chunk, record, filter);
   }
   const std::size_t most = most_distinct(names().size());
-  for (Pending& one : pending_) summaries_[one.column].add(std::move(one.value), one.is_in_list, records_, most);
+  for (Pending& one : pending_) summaries_[one.column].add(std::move(one.value), one.place, records_, most);
   return {};
 }
 
-void ColumnCounter::take_value(std::size_t column, bool is_in_list, const Scalar& value) {
+void ColumnCounter::take_value(std::size_t column, const Place& place, const Scalar& value) {
   if (use_ == Use::kIgnore) return;
   if (summaries_.size() <= column) summaries_.resize(column + 1);
   ColumnSummary& summary = summaries_[column];
   std::optional<ColumnValue> kept;
   if (!std::holds_alternative<std::monostate>(value)) kept = column_value(value, !summary.has_many_);
   if (use_ == Use::kCount) {
-    summary.add(std::move(kept), is_in_list, records_, most_distinct(names().size()));
+    summary.add(std::move(kept), place, records_, most_distinct(names().size()));
   } else if (pending_.size() < kMostPending) {
-    pending_.push_back({.column = column, .is_in_list = is_in_list, .value = std::move(kept)});
+    pending_.push_back({.column = column, .place = place, .value = std::move(kept)});
   } else {
     use_ = Use::kIgnore;
     pending_.clear();
@@ -231,6 +250,7 @@ void ColumnStatistics::add(std::string_view name, const ColumnSummary& summary, 
     }
     known = columns_.emplace(name, ColumnSummary()).first;
     known->second.way_ = way;
+    if (const auto objects = objects_.extract(known->first)) known->second.records_ = objects.mapped();
   }
   if (way == 0 || known->second.way_ != way) {
     several_.emplace(name);
@@ -238,6 +258,18 @@ void ColumnStatistics::add(std::string_view name, const ColumnSummary& summary, 
     return;
   }
   known->second.add(summary, most_distinct());
+}
+
+void ColumnStatistics::add_objects(std::string_view name, std::uint64_t records) {
+  if (const auto known = columns_.find(name); known != columns_.end()) {
+    known->second.records_ += records;
+  } else if (const auto waiting = objects_.find(name); waiting != objects_.end()) {
+    waiting->second += records;
+  } else if (objects_.size() < ColumnVisitor::kMostColumns) {
+    objects_.emplace(name, records);
+  } else {
+    has_too_many_ = true;
+  }
 }
 
 void ColumnStatistics::limit() {
@@ -249,22 +281,43 @@ void ColumnStatistics::declare_32_bits(std::string_view name) {
   if (known != columns_.end()) known->second.types_ |= kNarrowBit;
 }
 
+void ColumnStatistics::declare_message(std::string_view name) {
+  const auto known = columns_.find(name);
+  if (known != columns_.end()) known->second.is_message_ = true;
+}
+
+std::vector<const NamedColumn*> ColumnStatistics::columns() const {
+  std::vector<const NamedColumn*> all;
+  all.reserve(columns_.size());
+  for (const NamedColumn& named : columns_) {
+    const std::string inside = named.first + ".";
+    const auto next = columns_.lower_bound(inside);
+    const bool has_columns = named.second.is_message_ || (next != columns_.end() && next->first.starts_with(inside));
+    if (named.second.is_leaf_ || !has_columns) all.push_back(&named);
+  }
+  return all;
+}
+
 void ColumnStatistics::add(const ColumnCounter& counter) {
   records_ += counter.records_;
+  has_scalars_ = has_scalars_ || counter.has_scalars_;
   has_too_many_ = has_too_many_ || counter.has_too_many();
   for (std::size_t i = 0; i < counter.summaries_.size(); ++i)
     add(counter.names()[i], counter.summaries_[i], counter.way(i));
+  counter.each_object([this](std::string_view name, std::uint64_t records) { add_objects(name, records); });
   limit();
 }
 
 void ColumnStatistics::add(const ColumnStatistics& other) {
   records_ += other.records_;
+  has_scalars_ = has_scalars_ || other.has_scalars_;
   has_too_many_ = has_too_many_ || other.has_too_many_;
   for (const std::string& name : other.several_) {
     several_.insert(name);
     columns_.erase(name);
   }
   for (const auto& [name, summary] : other.columns_) add(name, summary, summary.way_);
+  for (const auto& [name, records] : other.objects_) add_objects(name, records);
   limit();
 }
 

@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/base/bytes.h"
@@ -27,8 +28,10 @@ class ColumnSummary {
   static constexpr std::size_t kMostDistinct = 1000;
   using Counts = std::map<ColumnValue, std::uint64_t, IsLessColumnValue>;
 
-  std::uint64_t records() const { return records_; }  // that have a value
+  std::uint64_t records() const { return records_; }  // that have a value, or an object where others have values
   std::uint64_t values() const { return values_; }
+  // Returns the number of elements of the lists in these records; a list in a list is one, and so is a null.
+  std::uint64_t elements() const { return elements_; }
   // Returns whether a record has the column, maybe without a value.
   bool occurs() const { return occurs_; }
   // Returns whether the column has lists: by its type, or because a record has several values, or an empty list.
@@ -49,7 +52,9 @@ class ColumnSummary {
   friend class ColumnStatistics;
 
   // Adds a value, or null for none, of a record with this number. Numbers of records ascend.
-  void add(std::optional<ColumnValue> value, bool is_in_list, std::uint64_t record, std::size_t most_distinct);
+  void add(std::optional<ColumnValue> value, const ColumnVisitor::Place& place, std::uint64_t record,
+           std::size_t most_distinct);
+  void note_element(std::uint64_t record);
   void add(const ColumnSummary& other, std::size_t most_distinct);
   void widen(const ColumnValue& value);
   bool has_32_bits() const;
@@ -58,18 +63,25 @@ class ColumnSummary {
 
   bool occurs_ = false;
   bool is_list_ = false;
-  unsigned types_ = 0;  // bits
+  bool is_leaf_ = false;     // has values that are no objects
+  bool is_message_ = false;  // its type says that it has columns
+  unsigned types_ = 0;       // bits
   std::uint64_t records_ = 0;
   std::uint64_t values_ = 0;
   std::uint64_t texts_ = 0;
   std::uint64_t bytes_ = 0;        // of texts and bytes
   std::uint64_t last_record_ = 0;  // that has a value
-  std::uint64_t way_ = 1;          // of ColumnVisitor
+  std::uint64_t elements_ = 0;
+  std::uint64_t early_record_ = 0;    // whose first elements had no value
+  std::uint64_t early_elements_ = 0;  // of that record
+  std::uint64_t way_ = 1;             // of ColumnVisitor
   std::optional<ColumnValue> minimum_;
   std::optional<ColumnValue> maximum_;
   bool has_many_ = false;
   Counts counts_;
 };
+
+using NamedColumn = std::pair<const std::string, ColumnSummary>;
 
 // Counts the values of records, for one thread. Memory is bounded: 256 Ki different values are kept, so that each of
 // thousands of columns has fewer. Every record counts: no first ones decide which columns there are.
@@ -93,18 +105,19 @@ class ColumnCounter final : public ColumnVisitor {
   // A value of a record that is not decoded to its end yet.
   struct Pending {
     std::size_t column = 0;
-    bool is_in_list = false;
+    Place place{};
     std::optional<ColumnValue> value{};
   };
   enum class Use : std::uint8_t { kGather, kIgnore, kCount };
 
-  void take_value(std::size_t column, bool is_in_list, const Scalar& value) override;
+  void take_value(std::size_t column, const Place& place, const Scalar& value) override;
   Result<void> count_scalars(ScalarSource source, Bytes record, std::string_view path_in_set,
                              const SelectScalar& selects);
   void count_scalar(std::string_view run, const ScalarRow& scalar);
 
   std::vector<ColumnSummary> summaries_;  // by column
   std::uint64_t records_ = 0;
+  bool has_scalars_ = false;
   Use use_ = Use::kGather;
   std::vector<Pending> pending_;
 };
@@ -118,25 +131,33 @@ class ColumnStatistics {
 
   // Says that the type of the records has integers of 32 bits in a column.
   void declare_32_bits(std::string_view name);
+  // Says that it has messages with fields in a column.
+  void declare_message(std::string_view name);
 
   // Returns the number of records that were counted.
   std::uint64_t records() const { return records_; }
+  // Returns whether these are scalars.
+  bool has_scalars() const { return has_scalars_; }
   // Returns whether columns() lacks some, because there are more than ColumnVisitor::kMostColumns.
   bool has_too_many() const { return has_too_many_; }
   // Returns the names that columns() lacks, because several columns have them: the member a.b, and b in a.
   const std::set<std::string, std::less<>>& several() const { return several_; }
   // Returns the most different values of a column whose counts are kept.
   std::size_t most_distinct() const { return ColumnCounter::most_distinct(columns_.size()); }
-  // The columns that occur, by name.
-  const std::map<std::string, ColumnSummary, std::less<>>& columns() const { return columns_; }
+  // Returns the columns that occur, by name, but not those that only have other columns: of objects, where some have
+  // members. They are valid until the next change.
+  std::vector<const NamedColumn*> columns() const;
 
  private:
   void add(std::string_view name, const ColumnSummary& summary, std::uint64_t way);
+  void add_objects(std::string_view name, std::uint64_t records);
   void limit();
 
   std::map<std::string, ColumnSummary, std::less<>> columns_;
   std::set<std::string, std::less<>> several_;
+  std::map<std::string, std::uint64_t, std::less<>> objects_;  // records with objects where there is no column
   std::uint64_t records_ = 0;
+  bool has_scalars_ = false;
   bool has_too_many_ = false;
 };
 

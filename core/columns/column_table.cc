@@ -99,13 +99,14 @@ std::string values_table(const std::string& name, const ColumnSummary::Counts& c
 std::string columns_table(const ColumnStatistics& columns) {
   std::vector<Cells> rows{
       {"column", "type", "records", "missing", "values", "mean length", "mean size", "distinct", "minimum", "maximum"}};
-  for (const auto& [name, column] : columns.columns()) {
-    rows.push_back(cells_of(name, column, columns.records(), columns.most_distinct()));
+  const auto all = columns.columns();
+  for (const NamedColumn* const named : all) {
+    rows.push_back(cells_of(named->first, named->second, columns.records(), columns.most_distinct()));
   }
   std::string text = aligned(rows);
-  for (const auto& [name, column] : columns.columns()) {
-    const auto* const counts = column.counts();
-    if (counts != nullptr && counts->size() < column.values()) text += values_table(name, *counts);
+  for (const NamedColumn* const named : all) {
+    const auto* const counts = named->second.counts();
+    if (counts != nullptr && counts->size() < named->second.values()) text += values_table(named->first, *counts);
   }
   return text;
 }

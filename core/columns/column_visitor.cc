@@ -7,10 +7,15 @@
 
 namespace recordfs {
 
-void ColumnVisitor::restart() {
+void ColumnVisitor::restart(bool is_new) {
+  record_ += is_new ? 1 : 0;
   open_.clear();
   named_ = 0;
   root_ = 0;
+}
+
+std::string ColumnVisitor::name_of(const Node& node) {
+  return node.is_in_example ? feature_name(node.path) : node.path;
 }
 
 std::size_t ColumnVisitor::next_node() const {
@@ -22,6 +27,7 @@ std::size_t ColumnVisitor::child_of(std::size_t node, std::string_view name) {
   if (node == kNone) return kNone;
   auto& children = nodes_[node].children;
   if (const auto known = children.find(name); known != children.end()) return known->second;
+  const bool is_root = node == root_;
   const std::string& parent = nodes_[node].path;
   const std::size_t size = parent.size() + 1 + name.size();
   if (nodes_.size() > kMostNodes || size > kMostNames - name_bytes_) {
@@ -29,7 +35,7 @@ std::size_t ColumnVisitor::child_of(std::size_t node, std::string_view name) {
     return kNone;
   }
   name_bytes_ += size;
-  Node child{.path = parent.empty() ? std::string(name) : parent + "." + std::string(name),
+  Node child{.path = is_root ? std::string(name) : parent + "." + std::string(name),
              .is_in_example = nodes_[node].is_in_example,
              .way = way_after(nodes_[node].way, name)};
   children.emplace(name, nodes_.size());
@@ -45,29 +51,39 @@ void ColumnVisitor::name(std::string_view name) {
 
 void ColumnVisitor::begin(bool is_list) {
   const bool is_in_list = is_list || (!open_.empty() && open_.back().is_in_list);
+  const bool is_inner = is_list && !open_.empty() && open_.back().is_list;
   const std::size_t node = next_node();
   if (!open_.empty()) open_.back().is_empty = false;
-  open_.push_back({.node = node, .is_list = is_list, .is_in_list = is_in_list});
+  open_.push_back({.node = node, .is_list = is_list, .is_in_list = is_in_list, .is_inner = is_inner});
 }
 
 void ColumnVisitor::end() {
   const Level level = open_.back();
   open_.pop_back();
-  if (!level.is_empty || open_.empty() || level.node == kNone) return;
-  // An empty object is no value, unless it is a feature of no kind.
-  const Node& node = nodes_[level.node];
-  const bool is_feature = node.is_in_example && feature_name(node.path).size() < node.path.size();
-  if (level.is_list || is_feature) pass_on(level.node, level.is_in_list, {});
+  if (open_.empty() || level.node == kNone) return;
+  Node& node = nodes_[level.node];
+  Place place{.is_in_list = level.is_in_list, .is_element = is_element() && (level.is_inner || !level.is_list)};
+  if (!level.is_empty && !level.is_list && !node.is_in_example) {
+    if (node.last_object != record_ && node.last_value != record_) ++node.objects;
+    node.last_object = record_;
+  } else if (!level.is_empty) {
+    if (level.is_inner && place.is_element && node.column != kNone) pass_on(level.node, place, {});
+  } else if (level.is_list || name_of(node) != node.path) {  // or a feature of no kind
+    pass_on(level.node, place, {});
+  } else if (!node.is_in_example) {
+    place.is_object = true;
+    pass_on(level.node, place, true);
+  }
 }
 
 void ColumnVisitor::take(const Scalar& value) {
   const std::size_t node = next_node();
   if (!open_.empty()) open_.back().is_empty = false;
-  pass_on(node, !open_.empty() && open_.back().is_in_list, value);
+  pass_on(node, {.is_in_list = !open_.empty() && open_.back().is_in_list, .is_element = is_element()}, value);
 }
 
 bool ColumnVisitor::find_column(Node& node) {
-  std::string name = node.is_in_example ? feature_name(node.path) : node.path;
+  std::string name = name_of(node);
   node.is_feature = name.size() < node.path.size() && !node.path.starts_with("feature_lists.");
   // A feature has a node for each type of its values.
   if (name.size() < node.path.size()) {
@@ -89,12 +105,17 @@ bool ColumnVisitor::find_column(Node& node) {
   return true;
 }
 
-void ColumnVisitor::pass_on(std::size_t number, bool is_in_list, const Scalar& value) {
+void ColumnVisitor::pass_on(std::size_t number, Place place, const Scalar& value) {
   if (number == kNone) return;
   Node& node = nodes_[number];
   if (node.column == kNone && !find_column(node)) return;
+  if (!std::holds_alternative<std::monostate>(value)) {
+    if (node.last_value != record_ && node.last_object == record_) --node.objects;
+    node.last_value = record_;
+  }
   const bool is_one = node.is_feature && !std::holds_alternative<std::monostate>(value);
-  take_value(node.column, is_in_list && !is_one, value);
+  place.is_in_list = place.is_in_list && !is_one;
+  take_value(node.column, place, value);
 }
 
 }  // namespace recordfs

@@ -22,12 +22,27 @@ class ColumnVisitor : public ValueVisitor {
   static constexpr std::size_t kMostColumns = 8192;
   static constexpr std::size_t kMostNames = 8u << 20;  // bytes of the names of columns and of what they are in
 
+  // The place of a value in its column.
+  struct Place {
+    bool is_in_list = false;  // the column has a list, unless it is a feature, whose values are always in one
+    bool is_element = false;  // of the list, or the value without one
+    bool is_object = false;   // the value is `true`, for an object without members
+  };
+
   // The names of the columns that occurred, by their numbers.
   const std::vector<std::string>& names() const { return names_; }
   // Returns whether values were left out, because there are too many columns.
   bool has_too_many() const { return has_too_many_; }
   // Returns where the values of a column are, as FoundField does; 0: at several places.
   std::uint64_t way(std::size_t column) const { return ways_[column]; }
+  // Calls `take` with the name of each place that has objects with members, and the number of records in which it has
+  // no other values.
+  template <class Take>
+  void each_object(const Take& take) const {
+    for (const Node& node : nodes_) {
+      if (node.objects > 0) take(node.path, node.objects);
+    }
+  }
 
   void begin_record(bool is_example) final { root_ = is_example ? 1 : 0; }
   void name(std::string_view name) final;
@@ -36,11 +51,10 @@ class ColumnVisitor : public ValueVisitor {
   void take(const Scalar& value) final;
 
  protected:
-  // Is called before a record.
-  void restart();
-  // Takes a scalar, or null for an empty list, and for a feature without values. `is_in_list`: the column has a list,
-  // unless it is a feature, whose values are always in one.
-  virtual void take_value(std::size_t column, bool is_in_list, const Scalar& value) = 0;
+  // Is called before a record, and again before it is visited once more.
+  void restart(bool is_new = true);
+  // Takes a scalar, or null for an empty list, for a feature without values, and after a list that is an element.
+  virtual void take_value(std::size_t column, const Place& place, const Scalar& value) = 0;
 
  private:
   static constexpr std::size_t kNone = SIZE_MAX;
@@ -54,19 +68,26 @@ class ColumnVisitor : public ValueVisitor {
     bool is_in_example = false;
     bool is_feature = false;
     std::uint64_t way = 1;
+    std::uint64_t objects = 0;      // records with an object there, and no other value
+    std::uint64_t last_object = 0;  // the last record with one
+    std::uint64_t last_value = 0;   // the last record with another value
   };
   // An open object or list.
   struct Level {
     std::size_t node = 0;
     bool is_list = false;
     bool is_in_list = false;  // the values in it are
+    bool is_inner = false;    // a list directly in a list
     bool is_empty = true;
   };
 
+  static std::string name_of(const Node& node);
   // Returns the node of the next value, kNone if there are too many.
   std::size_t next_node() const;
   std::size_t child_of(std::size_t node, std::string_view name);
-  void pass_on(std::size_t number, bool is_in_list, const Scalar& value);
+  // Returns whether the next value is an element: it is in no list that is one.
+  bool is_element() const { return open_.empty() || !open_.back().is_inner; }
+  void pass_on(std::size_t number, Place place, const Scalar& value);
   // Finds the column of a node. Returns false if there are too many.
   bool find_column(Node& node);
 
@@ -79,6 +100,7 @@ class ColumnVisitor : public ValueVisitor {
   bool has_too_many_ = false;
   std::vector<Level> open_;
   std::size_t named_ = 0;  // the node of the last name
+  std::uint64_t record_ = 0;
 };
 
 }  // namespace recordfs

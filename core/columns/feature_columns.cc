@@ -78,18 +78,35 @@ constexpr std::array<std::pair<std::string_view, FeatureKind>, 3> kListsOfFeatur
      {".float_list.value", FeatureKind::kFloats},
      {".int64_list.value", FeatureKind::kInts}}};
 
+constexpr std::string_view kPlaceOfFeatures = "features.feature";
+
 // Returns a name without the place of all features.
 std::string_view name_in_features(std::string_view name) {
-  constexpr std::string_view kPlace = "features.feature.";
-  return name.starts_with(kPlace) ? name.substr(kPlace.size()) : name;
+  const bool is_inside = name.starts_with(kPlaceOfFeatures) && name.substr(kPlaceOfFeatures.size()).starts_with('.');
+  return is_inside ? name.substr(kPlaceOfFeatures.size() + 1) : name;
 }
 
-// Returns the feature that a name leads to if it is the path of its values, and the kind of these; otherwise nullopt.
-std::optional<std::pair<std::string_view, FeatureKind>> feature_of_values(std::string_view name) {
-  for (const auto& [list, kind] : kListsOfFeatures) {
-    if (name.ends_with(list)) return std::pair(name.substr(0, name.size() - list.size()), kind);
-  }
-  return std::nullopt;
+// A feature that a name may lead to.
+struct FeatureName {
+  std::string_view feature{};
+  FeatureKind kind = FeatureKind::kNone;  // that the feature must have; kNone: any
+};
+
+// Returns the features that a name may lead to: its own, and with a place before the name, or the list of values after
+// it.
+std::vector<FeatureName> features_of(std::string_view given) {
+  std::vector<FeatureName> features;
+  const auto add = [&features](std::string_view name) {
+    features.push_back({.feature = name});
+    for (const auto& [list, kind] : kListsOfFeatures) {
+      if (name.ends_with(list))
+        features.push_back({.feature = name.substr(0, name.size() - list.size()), .kind = kind});
+    }
+  };
+  add(given);
+  const std::string_view inside = name_in_features(given);
+  if (inside != given) add(inside);
+  return features;
 }
 
 }  // namespace
@@ -107,9 +124,7 @@ Result<void> FeatureColumns::select() {
     return unsupported(fmt::format("{} and {} name the same column", printable(known->second), printable(given)));
   };
   for (const std::string& given : options_.selection.names()) {
-    const std::string_view name = name_in_features(given);
-    TRY(add(name, given));
-    if (const auto feature = feature_of_values(name)) TRY(add(feature->first, given));
+    for (const FeatureName& one : features_of(given)) TRY(add(one.feature, given));
   }
   return {};
 }
@@ -118,15 +133,15 @@ Result<void> FeatureColumns::add(Bytes record) {
   const auto features = tensorflow::features_of_example(record, options_.limits);
   if (!features) return {};
   for (const auto& feature : *features) {
-    if (feature.kind == FeatureKind::kNone) continue;
     names_.emplace(feature.name);
     if (!column_of(feature.name)) continue;
     if (!options_.allows_nul && feature.name.find('\0') != std::string_view::npos) return nul_in(feature.name);
     const auto known = features_.try_emplace(std::string(feature.name), Feature{.kind = feature.kind}).first;
     Feature& column = known->second;
-    column.is_list = column.is_list || options_.lists || values_of(feature) != 1;
+    const bool is_null = feature.kind == FeatureKind::kNone;
+    column.is_list = column.is_list || options_.lists || (!is_null && values_of(feature) != 1);
     // An empty list of another type may precede the first value.
-    if (!column.has_values) column.kind = feature.kind;
+    if (!column.has_values && !is_null) column.kind = feature.kind;
     column.has_values = column.has_values || has_values(feature);
   }
   if (features_.size() <= SchemaLimits().fields && names_.size() <= kMostNames) return {};
@@ -136,23 +151,31 @@ Result<void> FeatureColumns::add(Bytes record) {
                                      options_.selection.is_all() ? " (try: --select)" : "")};
 }
 
-Result<void> FeatureColumns::check() const {
+Result<void> FeatureColumns::resolve() {
   std::vector<std::string> known(names_.begin(), names_.end());
   for (const std::string& given : options_.selection.names()) {
-    const std::string_view name = name_in_features(given);
-    const auto values = feature_of_values(name);
-    const auto feature = values ? features_.find(values->first) : features_.end();
-    const bool has_values = feature != features_.end() && feature->second.kind == values->second;
-    const bool is_feature = names_.contains(name);
-    if (is_feature && has_values) return unsupported(fmt::format("{} names several columns", printable(given)));
-    if (is_feature || has_values) known.push_back(given);
+    std::size_t found = 0;
+    for (const auto& [name, kind] : features_of(given)) {
+      const auto feature = features_.find(name);
+      if (feature == features_.end()) continue;
+      if (kind == FeatureKind::kNone || feature->second.kind == kind) {
+        ++found;
+      } else {
+        selected_.erase(selected_.find(name));
+        features_.erase(feature);
+      }
+    }
+    // In conditions, the place of all features is a path, too.
+    if (found == 1 && given == kPlaceOfFeatures) ++found;
+    if (found > 1) return unsupported(fmt::format("{} names several columns", printable(given)));
+    if (found == 1 && !names_.contains(given)) known.push_back(given);
   }
   return options_.selection.check(known);
 }
 
 Result<std::vector<MessageField>> FeatureColumns::finish() {
-  if (names_.empty()) return unsupported("no feature has a type");
-  TRY(check());
+  if (names_.empty()) return unsupported("the Examples have no features");
+  TRY(resolve());
   std::vector<MessageField> fields;
   fields.reserve(features_.size());
   for (auto& [name, feature] : features_) {

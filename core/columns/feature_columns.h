@@ -20,8 +20,9 @@
 
 namespace recordfs {
 
-// A feature is a list if one of the records that define the columns has several values of it, or an empty list. First
-// add() these records, then finish(), then append() each record. Not thread-safe, but for constant functions.
+// A feature is a list if one of the records that define the columns has several values of it, or an empty list, and a
+// feature without a type has nulls. First add() these records, then finish(), then append() each record. Not
+// thread-safe, but for constant functions.
 class FeatureColumns {
  public:
   struct Options {
@@ -65,7 +66,8 @@ class FeatureColumns {
 
   explicit FeatureColumns(Options options) : options_(std::move(options)) {}
   Result<void> select();
-  Result<void> check() const;
+  // Removes the features that no selected name leads to.
+  Result<void> resolve();
 
   Options options_;
   std::set<std::string, std::less<>> names_;                  // of features, also of those that are not selected

@@ -70,9 +70,10 @@ JsonObject row_of(const std::string& name, const ColumnSummary& column, std::uin
 
 JsonObject::List columns_list(const ColumnStatistics& columns) {
   JsonObject::List list;
-  list.reserve(columns.columns().size());
-  for (const auto& [name, column] : columns.columns()) {
-    list.push_back(row_of(name, column, columns.records(), columns.most_distinct()));
+  const auto all = columns.columns();
+  list.reserve(all.size());
+  for (const NamedColumn* const named : all) {
+    list.push_back(row_of(named->first, named->second, columns.records(), columns.most_distinct()));
   }
   return list;
 }
@@ -99,7 +100,7 @@ std::string_view whole_characters(const ColumnText& text) {
 
 std::optional<double> mean_length(const ColumnSummary& column) {
   if (!column.is_list() || column.records() == 0) return std::nullopt;
-  return static_cast<double>(column.values()) / static_cast<double>(column.records());
+  return static_cast<double>(column.elements()) / static_cast<double>(column.records());
 }
 
 }  // namespace recordfs

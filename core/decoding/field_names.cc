@@ -7,7 +7,12 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
+#include "core/base/similar_names.h"
+#include "core/base/utf8.h"
 #include "core/decoding/json_filter.h"
+#include "core/decoding/message_schema.h"
 
 namespace recordfs {
 namespace {
@@ -28,7 +33,7 @@ class NameCollector final : public ValueVisitor {
   void name(std::string_view name) override {
     if (open_.empty()) return;
     path_.resize(open_.back().size);
-    if (!path_.empty()) path_ += '.';
+    path_ += '.';
     path_ += name;
   }
   void begin(bool) override {
@@ -57,11 +62,12 @@ class NameCollector final : public ValueVisitor {
   }
   void add() {
     if (path_.empty() || names.size() >= kMostNames) return;
-    names.insert(is_example_ ? feature_name(path_) : path_);
+    std::string name = path_.substr(1);
+    names.insert(is_example_ ? feature_name(std::move(name)) : name);
   }
 
   bool is_example_ = false;
-  std::string path_;  // of the next value
+  std::string path_;  // of the next value, with a dot before each name
   std::vector<Level> open_;
 };
 
@@ -73,10 +79,6 @@ std::string feature_name(std::string path) {
   constexpr std::array<std::string_view, 3> kLists = {".int64_list.value", ".float_list.value", ".bytes_list.value"};
   for (const std::string_view place : kPlaces) {
     if (!path.starts_with(place)) continue;
-    const auto is_path = [&path, place](std::string_view other) {
-      return path.substr(place.size()).starts_with(other);
-    };
-    if (std::ranges::any_of(kPlaces, is_path)) break;
     path.erase(0, place.size());
     for (const std::string_view list : kLists) {
       if (has_suffix(path, list)) break;
@@ -87,8 +89,40 @@ std::string feature_name(std::string path) {
   return path;
 }
 
+namespace {
+
+// Returns whether a path is that of a field. The depth of types is bounded.
+bool has_field(const std::vector<MessageField>& message, std::string_view path) {
+  return std::ranges::any_of(message, [path](const MessageField& field) {
+    if (!path.starts_with(field.name)) return false;
+    const std::string_view rest = path.substr(field.name.size());
+    return rest.empty() || (rest.front() == '.' && has_field(field.fields, rest.substr(1)));
+  });
+}
+
+}  // namespace
+
+std::string no_field(std::string_view name, const std::set<std::string>& present) {
+  const std::vector<std::string> all(present.begin(), present.end());
+  const std::vector<std::string_view> names(all.begin(), all.end());
+  std::string hint = "recordfs cat --json shows the fields";
+  if (!all.empty()) hint = fmt::format("the nearest are {}", nearest_names(name, all));
+  if (const std::string similar = similar_names(name, names); !similar.empty()) {
+    hint = fmt::format("did you mean {}?", printable(similar));
+  }
+  for (const std::string& value : all) {
+    if (name.starts_with(value + ".")) hint = fmt::format("{} is a value", printable(value));
+  }
+  return fmt::format("no record has a field {} ({})", printable(name), hint);
+}
+
 void note_field_names(const RequestContext& context, const RecordDecoder& decoder, const ChunkInfo& chunk, Bytes record,
                       const FieldPaths& fields) {
+  if (!fields.wants_names()) return;
+  const auto declared = decoder.fields(context, chunk).value_or(std::vector<MessageField>());
+  for (std::size_t field = 0; field < fields.fields().size(); ++field) {
+    if (has_field(declared, fields.fields()[field])) fields.declare(field);
+  }
   if (record.size() > kLargestRecord || !fields.wants_names()) return;
   NameCollector collector;
   JsonFilter filter(collector);

@@ -3,18 +3,17 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <string>
 
 namespace recordfs {
 namespace {
 
-// Returns what is left of a path after a member's name: empty if the path ends there; nullopt if it does not lead
-// there.
+// Returns what is left of a path, each name of which follows a dot, after a member's name: empty if the path ends
+// there; nullopt if it does not lead there. Names may be empty.
 std::optional<std::string_view> rest_of(std::string_view path, std::string_view name) {
-  if (!path.starts_with(name)) return std::nullopt;
-  path.remove_prefix(name.size());
-  if (path.empty()) return path;
-  if (path.front() != '.' || path.size() == 1) return std::nullopt;
-  return path.substr(1);
+  if (path.empty() || !path.substr(1).starts_with(name)) return std::nullopt;
+  path.remove_prefix(1 + name.size());
+  return path.empty() || path.front() == '.' ? std::optional(path) : std::nullopt;
 }
 
 constexpr std::array<std::string_view, 3> kPlacesOfFeatures = {"features.feature", "context.feature",
@@ -44,17 +43,14 @@ FieldPaths::FieldPaths(const std::vector<std::string>& paths)
     : fields_(paths), found_(std::make_unique<Found[]>(paths.size())) {
   for (std::size_t field = 0; field < fields_.size(); ++field) {
     const std::string& path = fields_[field];
-    paths_.push_back({path, field, 1});
+    paths_.push_back({"." + path, field, 1});
     const auto is_at = [&path](std::string_view place) {
       return path == place || path.starts_with(std::string(place) + ".");
     };
-    if (std::ranges::any_of(kPlacesOfFeatures, is_at)) {
-      paths_in_examples_.push_back({path, field, 1});
-      continue;
-    }
+    if (std::ranges::any_of(kPlacesOfFeatures, is_at)) paths_in_examples_.push_back({"." + path, field, 1});
     std::uint64_t way = 1;
     for (const std::string_view place : kPlacesOfFeatures) {
-      paths_in_examples_.push_back({std::string(place) + "." + path, field, way++});
+      paths_in_examples_.push_back({"." + std::string(place) + "." + path, field, way++});
     }
   }
 }
@@ -73,7 +69,8 @@ void FieldPaths::note(const std::vector<FoundField>& found) const {
 std::vector<std::string> FieldPaths::absent() const {
   std::vector<std::string> absent;
   for (std::size_t field = 0; has_searched_ && field < fields_.size(); ++field) {
-    if (std::ranges::all_of(found_[field].ways, [](const auto& way) { return way == 0; })) {
+    const Found& found = found_[field];
+    if (!found.is_declared && std::ranges::all_of(found.ways, [](const auto& way) { return way == 0; })) {
       absent.push_back(fields_[field]);
     }
   }
@@ -170,6 +167,7 @@ void JsonFilter::take(const Scalar& value) {
 
 JsonFilter::Verdict JsonFilter::name(std::string_view name, const JsonMark& before) {
   if (visitor_ != nullptr) return visitor_->name(name), Verdict::kSkip;
+  is_empty_ = false;
   if (skipped_ > 0 || (whole_ > 0 && writes_values())) return Verdict::kSkip;
   if (whole_ > 0) return Verdict::kWrite;
   before_ = before;
@@ -178,13 +176,14 @@ JsonFilter::Verdict JsonFilter::name(std::string_view name, const JsonMark& befo
     next_ = {0, paths_};
     return Verdict::kWrite;
   }
+  open_.back().is_empty = false;
   const PathRests rests = open_.back().rests;
   const bool is_key = open_.back().shape == Shape::kEntries;
   rests_.resize(rests.end);
   for (std::size_t i = rests.begin; i < rests.end; ++i) {
     const Rest rest = rests_[i];
     if (is_key && is_of_entries(rest.path)) {
-      if (form_ == Form::kMember) add_rest(rest, rest.path.starts_with(kKey) ? kKey : kValue);
+      if (form_ == Form::kMember) add_rest(rest, rest_of(rest.path, kKey) ? kKey : kValue);
     } else if (takes_scalars() && rest.path.empty()) {
       // Of an object that is wanted, all scalars are. Objects around the values of a feature are none of its elements.
       rests_.push_back({rest.path, rest.field, rest.way, !is_example_});
@@ -226,6 +225,7 @@ JsonFilter::Verdict JsonFilter::begin(Shape shape, const JsonMark& before) {
   if (visitor_ != nullptr) return visitor_->begin(shape == Shape::kList), Verdict::kSkip;
   const Verdict verdict = form_ != Form::kMember ? Verdict::kSkip : Verdict::kWrite;
   const bool is_skipped = skipped_ > 0;
+  is_empty_ = shape == Shape::kObject && writes_values() && !is_example_;
   // All of a map was written as the list of its entries.
   if (!is_skipped && shape == Shape::kEntries && writes_values() && (whole_ > 0 || is_selected(before))) {
     ++skipped_;
@@ -234,7 +234,11 @@ JsonFilter::Verdict JsonFilter::begin(Shape shape, const JsonMark& before) {
   if (!is_skipped && takes_scalars() && leads_here()) {
     const bool is_in_list = !open_.empty() && open_.back().is_list();
     if (!is_example_ && (shape == Shape::kObject || (shape == Shape::kList && is_in_list))) note_elements();
-    open_.push_back({next_, before_, shape, false, is_in_list});
+    const bool is_object = !is_example_ && shape == Shape::kObject;
+    for (std::size_t i = next_.begin; is_object && i < next_.end; ++i) {
+      if (rests_[i].path.empty() && !rests_[i].is_inside) sink_->note_object(rests_[i].field);
+    }
+    open_.push_back({next_, before_, shape, false, is_in_list, is_object});
     return verdict;
   }
   if (!is_skipped && !takes_scalars() && (whole_ > 0 || is_selected(before))) {
@@ -249,8 +253,23 @@ JsonFilter::Verdict JsonFilter::begin(Shape shape, const JsonMark& before) {
   return Verdict::kSkip;
 }
 
+void JsonFilter::take_presence(const PathRests& rests) {
+  for (std::size_t i = rests.begin; i < rests.end; ++i) {
+    const Rest& rest = rests_[i];
+    if (!rest.path.empty()) continue;
+    rest.is_inside ? sink_->take_inside(rest.field, true) : sink_->take(rest.field, true);
+  }
+}
+
+bool JsonFilter::note_presence(std::size_t text_size) {
+  if (!is_empty_ || whole_ == 0 || skipped_ > 0) return false;
+  values_.push_back(text_size);
+  return true;
+}
+
 JsonFilter::Verdict JsonFilter::end() {
   if (visitor_ != nullptr) return visitor_->end(), Verdict::kSkip;
+  is_empty_ = false;
   const Verdict verdict = form_ != Form::kMember ? Verdict::kSkip : Verdict::kWrite;
   if (skipped_ > 0) {
     --skipped_;
@@ -261,6 +280,7 @@ JsonFilter::Verdict JsonFilter::end() {
     return verdict;
   }
   const Level level = open_.back();
+  if (level.is_empty && takes_scalars()) take_presence(level.rests);
   open_.pop_back();
   if (open_.empty() || form_ != Form::kMember) return verdict;
   if (level.has_part) {

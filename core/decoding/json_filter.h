@@ -2,7 +2,7 @@
 //
 // A path is names of members joined by dots: "user.name". It goes through a list to each of its elements. A name may
 // contain dots itself; a path that leads to values in two ways names several fields. In a tensorflow.Example or
-// SequenceExample, a path is the name of a feature, "label", unless it begins as "features.feature.label" does.
+// SequenceExample, a path is the name of a feature, "label", or the place of one, "features.feature.label".
 #pragma once
 
 #include <array>
@@ -45,7 +45,9 @@ class FieldPaths {
   // Records that a value was searched, and the fields that it has.
   void note(const std::vector<FoundField>& found) const;
 
-  // Returns the paths that led nowhere in all values so far; none if there was no value.
+  // Says that a path is that of a field of the values' type, whether one has it or not.
+  void declare(std::size_t field) const { found_[field].is_declared = true; }
+  // Returns the paths that led nowhere in all values so far, and are no declared ones; none if there was no value.
   std::vector<std::string> absent() const;
   // Returns the paths that led to values in several ways.
   std::vector<std::string> several() const;
@@ -70,6 +72,7 @@ class FieldPaths {
   struct Found {
     std::array<std::atomic<std::uint64_t>, 2> ways{};  // the first ones, without and with is_in_example; 0: none
     std::atomic<bool> has_several{false};
+    std::atomic<bool> is_declared{false};
   };
 
   const std::vector<std::string> fields_;
@@ -129,6 +132,9 @@ class ScalarSink {
   // object or a list in a list is one element, before the scalars in it; a scalar is one after it was taken. Each value
   // of a feature is one.
   virtual void note_element(std::size_t /*field*/) {}
+  // Is called for each object that is the field, or one of its elements, also for a message. One without members is
+  // the scalar `true`, too.
+  virtual void note_object(std::size_t /*field*/) {}
 };
 
 // Takes a whole value, with its structure: objects with names before their members, lists, and scalars. A map is a list
@@ -199,6 +205,9 @@ class JsonFilter {
 
   // Notes the fields that were found in the whole value.
   void finish() const { fields_.note(found_); }
+  // For kValues, before the end of an object: if it is selected and without members, notes a value that begins there in
+  // the writer's text, and returns true.
+  bool note_presence(std::size_t text_size);
   // Calls `take` with each value of kValues in the writer's text.
   template <class Take>
   void each_value(std::string_view text, const Take& take) const {
@@ -222,6 +231,7 @@ class JsonFilter {
     Shape shape;
     bool has_part;
     bool is_in_list = false;  // directly
+    bool is_empty = false;    // an object without members so far, whose scalar that is
 
     bool is_list() const { return shape == Shape::kList; }
   };
@@ -233,6 +243,8 @@ class JsonFilter {
   void note_found(const Rest& rest);
   // Adds what is left of a path after a member's name.
   void add_rest(const Rest& rest, std::string_view name);
+  // Takes the value of an object without members.
+  void take_presence(const PathRests& rests);
   // Notes an element of each field that ends at the next value, unless this is in a list that is an element itself.
   void note_elements();
 
@@ -247,6 +259,7 @@ class JsonFilter {
   bool is_example_ = false;
   bool is_other_ = false;      // the next value is a member other than "decoded"
   JsonMark before_{};          // before the next value and its name
+  bool is_empty_ = false;      // of kValues: an object was just begun
   std::uint32_t whole_ = 0;    // open objects and lists that are written whole
   std::uint32_t skipped_ = 0;  // open objects and lists that are not written
   std::vector<FoundField> found_;

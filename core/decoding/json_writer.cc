@@ -96,6 +96,7 @@ constexpr std::size_t kLongestEscape = 6;  // of a character in a string
 constexpr std::size_t kLongestNumber = 32;
 constexpr std::size_t kShortName = 28;  // bytes
 constexpr std::string_view kNull = "null";
+constexpr std::string_view kTrue = "true";
 
 // Returns the size of base64, rounded up.
 constexpr std::uint64_t encoded_size(std::uint64_t size) { return (size / 3 + 1) * 4; }
@@ -273,6 +274,9 @@ void JsonWriter::begin(char bracket, JsonFilter::Shape shape) {
 
 void JsonWriter::end(char bracket) {
   if (is_full_) return;
+  if (has_no_quotes(filter_) && bracket == '}' && filter_->note_presence(text_.size())) {
+    if (make_room(kTrue.size())) text_ += kTrue;
+  }
   const auto verdict = filter_ == nullptr ? JsonFilter::Verdict::kWrite : filter_->end();
   if (verdict == JsonFilter::Verdict::kUndo) return take_back(filter_->undone());
   --depth_;

@@ -256,12 +256,18 @@ RecordDecoder::RecordDecoder(const RecordSchema& schema, const Metadata* metadat
       user_type_(type_of_records(user_types_, schema, metadata)),
       most_text_(most_text) {}
 
-Result<std::string_view> RecordDecoder::type(const RequestContext& context) const {
-  return user_type_.empty() ? record_type(context) : user_type_;
-}
-
 Result<std::string_view> RecordDecoder::record_type(const RequestContext& context) const {
   return metadata_ == nullptr ? std::string_view() : metadata_->record_type(context);
+}
+
+Result<std::vector<MessageField>> RecordDecoder::fields(const RequestContext& context, const ChunkInfo& chunk) const {
+  ASSIGN_OR_RETURN(const auto name, type(context));
+  auto descriptors = user_types_.descriptors;
+  if (descriptors == nullptr && has_descriptors()) {
+    ASSIGN_OR_RETURN(descriptors, metadata_->descriptors(context, chunk));
+  }
+  if (name.empty() || descriptors == nullptr) return std::vector<MessageField>();
+  return message_schema(as_bytes(*descriptors), name);
 }
 
 bool RecordDecoder::may_have_type(const RequestContext& context) const {

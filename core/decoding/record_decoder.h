@@ -17,6 +17,7 @@
 #include "core/decoding/chunk_metadata.h"
 #include "core/decoding/descriptor_set.h"
 #include "core/decoding/json_writer.h"
+#include "core/decoding/message_schema.h"
 #include "core/decoding/message_types.h"
 #include "core/formats/container.h"
 #include "core/formats/value.h"
@@ -52,7 +53,13 @@ class RecordDecoder {
 
   // Returns the full name of the type of all records, the user's or the container's; empty: they have no common type,
   // or it is unknown. Fails as Metadata::record_type().
-  Result<std::string_view> type(const RequestContext& context) const;
+  Result<std::string_view> type(const RequestContext& context) const {
+    return user_type_.empty() ? record_type(context) : user_type_;
+  }
+
+  // Returns the fields of the type of all records, as message_schema() does; none without a type or descriptors. Fails
+  // as that, as type(), and as Metadata::descriptors().
+  Result<std::vector<MessageField>> fields(const RequestContext& context, const ChunkInfo& chunk) const;
 
   // Returns whether records of this container can be decoded at all.
   bool decodes(const RequestContext& context) const;

@@ -15,6 +15,7 @@
 #include "core/dataset/opened_set.h"
 #include "core/dataset/record_stream.h"
 #include "core/python/bindings.h"
+#include "core/python/doubts.h"
 #include "core/python/errors.h"
 #include "core/python/interrupt.h"
 #include "core/search/record_condition.h"
@@ -51,11 +52,7 @@ class CountedColumns {
   }
 
   // Returns what is doubtful about the condition, as Stream::doubts(). REQUIRES: there is one.
-  py::tuple doubts() const {
-    const auto undecoded = condition_->undecoded();
-    return py::make_tuple(condition_->absent(), condition_->present(), condition_->mismatched(), undecoded.records,
-                          undecoded.chunk, undecoded.why, condition_->several());
-  }
+  py::tuple doubts() const { return doubts_of(*condition_); }
 
   // Returns (records, path, chunk, reason) of the records that cannot be decoded.
   py::tuple undecoded() const {

@@ -87,9 +87,6 @@ void define_module(py::module_& module) {
   // Paths of other storages are the same in any current directory.
   module.def("is_local", [](const std::string& path) { return Location(path).is_local(); });
   module.def("nearest_names", &nearest_names);
-  module.def("similar_names", [](const std::string& word, const std::vector<std::string>& names) {
-    return similar_names(word, std::vector<std::string_view>(names.begin(), names.end()));
-  });
   module.def("sample", &sample, py::arg("size"), py::arg("count"), py::arg("seed"));
   py::class_<Permutation>(module, "Permutation")
       .def(py::init<std::uint64_t, std::uint64_t>(), py::arg("size"), py::arg("seed"))

@@ -20,6 +20,7 @@
 #include "core/python/arrow.h"
 #include "core/python/bindings.h"
 #include "core/python/buffers.h"
+#include "core/python/doubts.h"
 #include "core/python/errors.h"
 #include "core/python/found_record.h"
 #include "core/python/interrupt.h"
@@ -105,20 +106,18 @@ class Stream {
     return ordinals;
   }
 
-  // Returns what is doubtful about the condition, for the records so far: names that none has, names that some have,
-  // terms that compare with another type, and how many records cannot be decoded, with the first reason; names of
-  // several columns.
+  // Returns what is doubtful about the condition, for the records so far, as doubts_of().
   py::tuple doubts() {
     const IteratorMutex::Lock lock(mutex_);
-    const auto undecoded = condition_->undecoded();
-    return py::make_tuple(condition_->absent(), condition_->present(), condition_->mismatched(), undecoded.records,
-                          undecoded.chunk, undecoded.why, condition_->several());
+    return doubts_of(*condition_);
   }
 
-  // Return whether none of the records that were searched has the field, and whether it is several columns.
-  bool lacks_field() {
+  // Return a text that says that none of the records that were searched has the field, and whether it is several
+  // columns.
+  std::optional<std::string> no_field() {
     const IteratorMutex::Lock lock(mutex_);
-    return fields_ && !fields_->absent().empty();
+    const auto absent = fields_ ? fields_->absent() : std::vector<std::string>();
+    return absent.empty() ? std::nullopt : std::optional(recordfs::no_field(absent.front(), fields_->names()));
   }
   bool has_several_fields() {
     const IteratorMutex::Lock lock(mutex_);
@@ -416,7 +415,7 @@ void define_stream(py::module_& module) {
       .def("__iter__", [](const py::object& self) { return self; })
       .def("__next__", &Stream::next_list)
       .def("next_batch", &Stream::next_batch)
-      .def("lacks_field", &Stream::lacks_field)
+      .def("no_field", &Stream::no_field)
       .def("has_several_fields", &Stream::has_several_fields)
       .def("undecoded", &Stream::undecoded);
 }

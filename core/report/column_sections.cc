@@ -25,8 +25,6 @@ constexpr std::size_t kMostCharts = 8;
 constexpr std::size_t kMostBars = 16;            // of a chart
 constexpr std::size_t kLongestBoundInPage = 24;  // bytes
 
-using NamedColumn = std::pair<const std::string, ColumnSummary>;
-
 std::string bound(const std::optional<ColumnValue>& value) {
   return value ? html_isolated(shown_value(*value, kLongestBoundInPage)) : std::string();
 }
@@ -34,10 +32,8 @@ std::string bound(const std::optional<ColumnValue>& value) {
 std::string row_of(const NamedColumn& named, const ColumnStatistics& columns) {
   const auto& [name, column] = named;
   const auto size = column.mean_size();
-  const std::string length =
-      column.is_list() && column.records() > 0
-          ? fmt::format("{:.2f}", static_cast<double>(column.values()) / static_cast<double>(column.records()))
-          : std::string();
+  const auto mean = mean_length(column);
+  const std::string length = mean ? fmt::format("{:.2f}", *mean) : std::string();
   return fmt::format(
       "<tr><th scope=\"row\">{}</th><td class=\"text\">{}{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td>"
       "<td class=\"text\">{}</td><td class=\"text\">{}</td></tr>\n",
@@ -86,15 +82,16 @@ bool has_chart(const ColumnSummary& column) {
 }  // namespace
 
 std::string columns_section(const ColumnStatistics& columns, std::uint64_t undecoded) {
-  if (columns.columns().empty() && undecoded > 0) {
+  const auto all = columns.columns();
+  if (all.empty() && undecoded > 0) {
     return section("Columns", paragraph(fmt::format("None: {} cannot be decoded.", records_text(undecoded))));
   }
-  if (columns.columns().empty() && columns.several().empty() && !columns.has_too_many()) return {};
-  std::vector<const NamedColumn*> all;
-  for (const NamedColumn& column : columns.columns()) all.push_back(&column);
+  if (all.empty() && columns.several().empty() && !columns.has_too_many()) return {};
   const std::size_t shown = std::min(all.size(), kMostShownColumns);
   const std::size_t first = std::min(shown, kFirstColumns);
-  std::string text = paragraph(fmt::format("The columns of {}.", records_text(columns.records())));
+  std::string text =
+      paragraph(fmt::format("The columns of {}.", columns.has_scalars() ? grouped(columns.records()) + " scalars"
+                                                                        : records_text(columns.records())));
   if (undecoded > 0) text += paragraph(fmt::format("{} cannot be decoded.", records_text(undecoded)));
   if (columns.has_too_many()) text += paragraph("There are too many columns to count all of them.");
   for (const std::string& name : columns.several()) {

@@ -97,7 +97,7 @@ void Thumbnails::add(Thumbnails others) {
   too_large += others.too_large;
 }
 
-void ImageFinder::take_value(std::size_t column, bool, const Scalar& value) {
+void ImageFinder::take_value(std::size_t column, const Place& /*place*/, const Scalar& value) {
   const auto* const bytes = std::get_if<Bytes>(&value);
   const auto header = bytes == nullptr ? std::nullopt : image_header(*bytes);
   if (!header) return;

@@ -57,7 +57,7 @@ class ImageFinder final : public ColumnVisitor {
   }
 
  private:
-  void take_value(std::size_t column, bool is_in_list, const Scalar& value) override;
+  void take_value(std::size_t column, const Place& place, const Scalar& value) override;
 
   Thumbnails& found_;
   std::uint64_t ordinal_ = 0;

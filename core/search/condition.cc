@@ -117,15 +117,18 @@ bool is_true_for_others(const ConditionTerm& term) {
 
 }  // namespace
 
-bool Condition::combine(const std::vector<bool>& terms) const {
-  std::vector<bool> nodes;
+Condition::Truth Condition::combine(const std::vector<Truth>& terms) const {
+  const auto opposite = [](Truth of) {
+    return of == Truth::kUnknown ? of : of == Truth::kTrue ? Truth::kFalse : Truth::kTrue;
+  };
+  std::vector<Truth> nodes;
   nodes.reserve(parts_.nodes.size());
   for (const ConditionNode& node : parts_.nodes) {
     switch (node.kind) {
       case ConditionNode::Kind::kTerm: nodes.push_back(terms[node.first]); break;
-      case ConditionNode::Kind::kNot: nodes.push_back(!nodes[node.first]); break;
-      case ConditionNode::Kind::kAnd: nodes.push_back(nodes[node.first] && nodes[node.second]); break;
-      case ConditionNode::Kind::kOr: nodes.push_back(nodes[node.first] || nodes[node.second]); break;
+      case ConditionNode::Kind::kNot: nodes.push_back(opposite(nodes[node.first])); break;
+      case ConditionNode::Kind::kAnd: nodes.push_back(std::min(nodes[node.first], nodes[node.second])); break;
+      case ConditionNode::Kind::kOr: nodes.push_back(std::max(nodes[node.first], nodes[node.second])); break;
     }
   }
   return nodes.back();
@@ -138,6 +141,8 @@ ConditionEvaluation::ConditionEvaluation(const Condition& condition)
       values_(condition.names().size()) {}
 
 void ConditionEvaluation::note_element(std::size_t field) { ++values_[field].elements; }
+
+void ConditionEvaluation::note_object(std::size_t field) { ++values_[field].count; }
 
 void ConditionEvaluation::take(std::size_t field, const Scalar& value, bool has_length) {
   if (std::holds_alternative<std::monostate>(value)) return;
@@ -158,16 +163,21 @@ void ConditionEvaluation::take(std::size_t field, const Scalar& value, bool has_
   }
 }
 
-bool ConditionEvaluation::finish() {
+Condition::Truth ConditionEvaluation::finish(std::size_t unknown_field) {
+  using Truth = Condition::Truth;
+  std::vector<Truth> terms(is_true_.size());
   for (std::size_t i = 0; i < is_true_.size(); ++i) {
     const ConditionTerm& term = condition_.terms()[i];
     const Values& values = values_[term.field];
-    if (term.comparison == Operator::kNull) is_true_[i] = values.count == 0;
+    const bool is_unknown = term.field == unknown_field;
+    if (term.comparison == Operator::kNull) is_true_[i] = values.count == 0 && !is_unknown;
     const bool is_count = term.subject == Subject::kCount ||
                           (term.subject == Subject::kLength && values.elements > 0 && !values.has_text);
     if (is_count) is_true_[i] = outcome_of(term, Scalar(values.elements)).value_or(false);
+    const bool is_decided = !is_unknown || is_count || term.comparison == Operator::kNull;
+    terms[i] = is_decided ? (is_true_[i] ? Truth::kTrue : Truth::kFalse) : Truth::kUnknown;
   }
-  return condition_.combine(is_true_);
+  return condition_.combine(terms);
 }
 
 }  // namespace recordfs

@@ -13,8 +13,9 @@
 // other characters are themselves. Words of the language may have capitals.
 //
 // A term is true if any value of its field makes it true. A field has several values if it is a list, or if it is an
-// object, all scalars in which are its values. Nulls are no values. A field without a value is null, and all other
-// terms on it are false, except for count(). There are only true and false: `not` makes true what is false.
+// object, all scalars in which are its values. Nulls are no values. An object or a message without members has the
+// value true. A field without a value that is no object either is null, and all other terms on it are false, except for
+// count(). There are only true and false: `not` makes true what is false.
 //
 // - Numbers are compared without rounding. Integers of JSON that have more than 64 bits are the nearest double. A float
 //   also equals the decimal number with its shortest digits, which JSON shows: 0.1. NaN differs from all numbers.
@@ -115,8 +116,10 @@ class Condition {
   // The fields that are compared, each once.
   const std::vector<std::string>& names() const { return parts_.names; }
   const std::vector<ConditionTerm>& terms() const { return parts_.terms; }
-  // Returns the value of the whole, given those of the terms.
-  bool combine(const std::vector<bool>& terms) const;
+  // A truth value; kUnknown if the value of a field is.
+  enum class Truth : std::uint8_t { kFalse, kUnknown, kTrue };
+  // Returns the value of the whole, given those of the terms: kUnknown if it depends on unknown ones.
+  Truth combine(const std::vector<Truth>& terms) const;
 
  private:
   const ConditionParts parts_;
@@ -133,8 +136,11 @@ class ConditionEvaluation final : public ScalarSink {
   void take(std::size_t field, const Scalar& value) override { take(field, value, true); }
   void take_inside(std::size_t field, const Scalar& value) override { take(field, value, false); }
   void note_element(std::size_t field) override;
+  void note_object(std::size_t field) override;
   // Returns whether the condition is true for the values so far.
-  bool finish();
+  bool finish() { return finish(SIZE_MAX) == Condition::Truth::kTrue; }
+  // The same if a field has one value, which is unknown. SIZE_MAX: none has.
+  Condition::Truth finish(std::size_t unknown_field);
 
   // The types that a term has been compared with.
   struct Seen {
@@ -145,7 +151,7 @@ class ConditionEvaluation final : public ScalarSink {
 
  private:
   struct Values {
-    std::uint64_t count = 0;
+    std::uint64_t count = 0;  // of values and objects
     std::uint64_t elements = 0;
     bool has_text = false;  // as an element, not inside one
   };

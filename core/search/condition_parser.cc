@@ -264,7 +264,6 @@ class ConditionParser {
     const bool is_name = name.kind == Token::Kind::kQuotedName || name.kind == Token::Kind::kDoubleQuoted ||
                          (name.kind == Token::Kind::kWord && !is_reserved(name));
     if (!is_name) return fail("a field is expected here, left of an operator");
-    if (name.text.empty()) return fail("a field has a name");
     TRY(advance());
     if ((name.is_word("len") || name.is_word("count")) && token_.is_symbol("(")) {
       TRY(advance());

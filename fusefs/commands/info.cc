@@ -101,7 +101,8 @@ const ColumnStatistics* columns_of(const std::string& path, const std::shared_pt
 // Returns the lines after a table.
 std::string columns_text(const ColumnStatistics* columns) {
   if (columns == nullptr) return {};
-  return fmt::format("\n{} with columns\n", counted(columns->records(), "record")) + columns_table(*columns);
+  return fmt::format("\n{} with columns\n", counted(columns->records(), columns->has_scalars() ? "scalar" : "record")) +
+         columns_table(*columns);
 }
 
 // Returns the metadata values that differ from those of the chunk before, in the container's order.

@@ -6,10 +6,10 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
-#include "core/base/similar_names.h"
 #include "core/base/utf8.h"
 #include "core/columns/column_selection.h"
 #include "core/columns/scalar_rows.h"
+#include "core/decoding/field_names.h"
 #include "core/decoding/json_writer.h"
 #include "core/store/open_container.h"
 #include "fusefs/commands/command.h"
@@ -82,15 +82,12 @@ void report_several(const std::vector<std::string>& names, CommandContext& conte
 
 void report_absent_names(const std::vector<std::string>& absent, const std::set<std::string>& present,
                          CommandContext& context) {
-  const std::vector<std::string> all(present.begin(), present.end());
-  const std::vector<std::string_view> names(present.begin(), present.end());
   for (const std::string& path : absent) {
-    const std::string similar = similar_names(path, names);
-    std::string hint = "recordfs cat --json shows the fields";
-    if (!all.empty()) hint = fmt::format("the nearest are {}", nearest_names(path, all));
-    if (!similar.empty()) hint = fmt::format("did you mean {}?", printable(similar));
-    if (scalar_column(path) && has_scalars(present)) hint += "; columns of scalars are for --where, grep and export";
-    context.fail(kExitPartlyDone, fmt::format("no record has a field {} ({})", printable(path), hint));
+    std::string why = no_field(path, present);
+    if (scalar_column(path) && has_scalars(present)) {
+      why += "; columns of scalars are for --where, grep and export, without other fields";
+    }
+    context.fail(kExitPartlyDone, why);
   }
 }
 

@@ -92,7 +92,7 @@ class Columns(commands.Case):
                                                      '{"b": {"c": []}, "e": null, "f": {}}', '{"a": -0.0, "late": true}']))
         self.assertEqual({name: (row["type"], row["list"], row["records"], row["missing"]) for name, row in rows.items()},
                          {"a": ("uint64 or float64", False, 3, 1), "b.c": ("float64", True, 1, 3), "d": ("int64 or str", False, 2, 2),
-                          "e": (None, False, 0, 4), "late": ("bool", False, 1, 3)})
+                          "e": (None, False, 0, 4), "f": ("bool", False, 1, 3), "late": ("bool", False, 1, 3)})
         self.assertEqual((rows["a"]["minimum"], rows["a"]["maximum"]), (0, 18446744073709551615))
         self.assertEqual((rows["b.c"]["mean_length"], "minimum" in rows["d"]), (2, False))
 

@@ -30,14 +30,14 @@ def row_of(line, is_typed=False):
     def values(feature):
         return [value.get("text", value.get("base64")) if isinstance(value, dict) else value
                 for of_kind in feature.values() for value in of_kind["value"]]
-    return {name: values(feature) for name, feature in line["decoded"]["features"]["feature"].items() if feature or not is_typed}
+    return {name: values(feature) if feature or not is_typed else None for name, feature in line["decoded"]["features"]["feature"].items()}
 
 
 def described(rows, of_set):
     """Returns rows of Examples as tables have them: a feature is a list if one of the records of the set needs it."""
     names = sorted({name for row in of_set for name in row})
-    lists = {name for name in names if any(len(row.get(name, [0])) != 1 for row in of_set)}
-    return [{name: row.get(name) if name in lists else row.get(name, [None])[0] for name in names} for row in rows]
+    lists = {name for name in names if any(row.get(name) is not None and len(row[name]) != 1 for row in of_set)}
+    return [{name: row.get(name) if name in lists else (row.get(name) or [None])[0] for name in names} for row in rows]
 
 
 class Export(commands.Case):
@@ -51,7 +51,7 @@ class Export(commands.Case):
         return sorted(os.listdir(self.target))
 
     def examples_of(self, path):
-        """Returns the features of the Examples in a file, without those that have no type."""
+        """Returns the features of the Examples in a file; one without a type is None."""
         lines = [json.loads(line)["decoded"] for line in self.good("cat", "--json", path).splitlines() if b'"decoded"' in line]
         return [row_of({"decoded": decoded}, is_typed=True) for decoded in lines if list(decoded) == ["features"]]
 

@@ -38,6 +38,8 @@ SAMPLES = {
                  example({"label": [5], "features": [2, 3], "context": [b"z"]})],
     "json": [b'{"id": 1, "l": [1, 2], "o": {"x": "a", "l": [{"y": 1}, {"y": 2}, {}]}, "d.e": true, "n": null}',
              b'{"id": 2, "l": [], "o": {"x": null}, "f": 0.5}', b'{"l": [3], "d.e": false, "u": 18446744073709551615}'],
+    "objects": [b'{"a": {}, "b": [{}], "o": [{"n": "x"}, {}], "q": {"r": {}}}', b'{"b": [], "o": [], "a": {}}',
+                b'{"o": null, "": 5, "p": {"": 6}, "a": null, "t": 1, "t": "x"}'],
     "messages": MESSAGES,
 }
 
@@ -98,7 +100,7 @@ class Agreement(cases.Case):
                     self.assertEqual(listed(f"{quoted} is not null"), records)
                     self.assertEqual(listed(f"{quoted} is null"), column["missing"])
                     self.assertEqual(sum(count * listed(f"count({quoted}) = {count}") for count in range(1, 7)), values)
-                    if name not in ("step", "wall_time"):
+                    if name not in ("step", "wall_time", ""):
                         found = cases.run("grep", "-c", "--field", name, "", path, *words)
                         self.assertEqual(found, (0 if records else 1, b"%d\n" % records))
                     # With a path, JSON Lines have the values of tables, also defaults.
@@ -125,6 +127,44 @@ class Agreement(cases.Case):
             self.assertEqual(cases.run("export", path, *words, "--select", name, "--to", "csv", "-o", "-"), (5, b""))
         self.assertEqual(cases.run("ls", path, *words, "--where", "timestamp.seconds = 1700000000")[0], 5)
 
+    def test_fields_of_a_type_exist_without_values(self):
+        types = self.folder / "types"
+        types.write_bytes(DESCRIPTORS)
+        words = [self.write("a.tfrecord", [b"", field(3, field(1, 1)) + field(5, field(1, 2))]), "--descriptors", types, "--type", "t.Row"]
+        for name, lines in (("part", 2), ("part.x", 2), ("m.key", 2), ("parts.tags", 2), ("timestamp", 1)):
+            self.assertEqual(self.lines("ls", *words, "--where", f"{name} is null"), lines, name)
+            self.assertEqual(cases.run("grep", "--field", name, "", *words)[0], 0 if name == "timestamp" else 1)
+        ds = recordfs.open(words[0], descriptors=types, type="t.Row")
+        self.assertEqual(len(ds.where("part is null")), 2)
+        for name, why in (("timestamp.seconds", "timestamp is a value"), ("int64value.value", "int64value is a value"), ("part.y", "the nearest are|did you mean"), ("m.k1", "")):
+            self.assertEqual(cases.run("ls", *words, "--where", f"{name} = 1"), (5, b""))
+            with self.assertRaisesRegex(ValueError, f"no record has a field {name} .*{why}"):
+                ds.where(f"{name} = 1")
+
+    def test_empty_messages_and_closed_enums_are_the_same_everywhere(self):
+        row = message_type("M", declared("e", 1, MESSAGE, ".t.Empty"), declared("c", 2, ENUM, ".t.Color"), declared("cs", 3, ENUM, ".t.Color", True),
+                           declared("p", 4, MESSAGE, ".t.Part"), declared("m", 5, MESSAGE, ".t.M.MEntry", True),
+                           nested=[message_type("MEntry", declared("key", 1, STRING), declared("value", 2, ENUM, ".t.Color"), is_map_entry=True)])
+        types = self.folder / "types"
+        types.write_bytes(field(1, field(1, "t.proto") + field(2, "t") + field(4, PARTS) + field(4, message_type("Empty")) + field(4, row) + field(5, COLORS)))
+        path = self.write("a.tfrecord", [field(1, b"") + field(2, 2) + field(2, 99) + field(3, 99) + field(3, b"\x02\x63") + field(4, b""),
+                                         field(2, 99) + field(5, field(1, "u") + field(2, 99))])
+        words = [path, "--descriptors", types, "--type", "t.M"]
+        ds = recordfs.open(path, descriptors=types, type="t.M")
+        decoded = [json.loads(line)["decoded"] for line in self.output("cat", "--json", *words).splitlines()]
+        self.assertEqual(decoded[0], {"e": {}, "c": "BLUE", "cs": ["BLUE"], "p": {}})
+        default = decoded[1].pop("m")["u"]
+        self.assertEqual(decoded[1], {})
+        self.assertEqual(list(ds.select("e", "c", "cs", "p", "m")), [
+            {"e": True, "c": "BLUE", "cs": ["BLUE"], "p": {"x": None, "tags": []}, "m": []},
+            {"e": None, "c": None, "cs": [], "p": None, "m": [{"key": "u", "value": default}]}])
+        for condition, lines in (("e is not null and e = true and p is not null", 1), ("p.x is null", 2), ("c = 99 or cs = 99 or cs = '99'", None), ("c is null", 1),
+                                 (f"m.value = '{default}' and m.u = '{default}'", 1), ("count(cs) = 1", 1)):
+            self.assertEqual(cases.run("ls", *words, "--where", condition)[1].count(b"\n"), lines or 0, condition)
+        statistics = {one["name"]: (one["type"], one["records"]) for one in ds.column_statistics()}
+        self.assertEqual(statistics, {"c": ("str", 1), "cs": ("str", 1), "e": ("bool", 1), "m.key": ("str", 1), "m.value": ("str", 1)})
+        self.assertEqual(self.output("grep", "--ordinals", "--field", "e", "^true$", *words), b"0\n")
+
     def test_paths_and_names_of_features_lead_to_them(self):
         path = self.write("a.tfrecord", SAMPLES["examples"])
         for name in ("label", "features.feature.label", "features.feature.label.int64_list.value", "label.int64_list.value"):
@@ -133,21 +173,38 @@ class Agreement(cases.Case):
             self.assertEqual(self.output("export", path, "--select", name, "--to", "jsonl", "-o", "-").splitlines()[0], b'{"%s":3}' % name.encode())
             self.assertEqual(self.lines("ls", path, "--where", f"{name} > 3"), 2)
         self.assertEqual(self.lines("ls", path, "--where", "features > 0"), 2)
+        path = self.write("b.tfrecord", [example({"a": [5], "features.feature.a": [9], "features.feature": [7], "a.int64_list.value": [8]}), example({"a": [6]})])
+        for name, values in (("a", [5, 6]), ("features.feature.features.feature.a", [9, None]), ("features.feature.features.feature", [7, None]),
+                             ("a.int64_list.value.int64_list.value", [8, None]), ("features.feature.a.int64_list.value.int64_list.value", [8, None])):
+            self.assertEqual([row[name] for row in recordfs.open(path).select(name)], values)
+            self.assertEqual(self.lines("ls", path, "--where", f"{name} = {values[0]}"), 1)
+        for name in ("features.feature.a", "a.int64_list.value"):
+            self.assert_several(path, name)
+        for words in (["ls", "--where", "features.feature = 7"], ["export", "--to", "csv", "-o", "-", "--select", "features.feature"]):
+            self.assertEqual(cases.run(words[0], path, *words[1:])[0], 5, words)
+        self.assertEqual({column["name"] for column in json.loads(self.output("info", "--columns", "--json", path))["columns"]},
+                         {column.name for column in recordfs.open(path).columns})
         for name in ("label.bytes_list.value", "features.feature", "features.feature.x", "label,features.feature.label"):
             self.assertEqual(cases.run("export", path, "--select", name, "--to", "csv", "-o", "-"), (5, b""), name)
 
+    def assert_several(self, path, name):
+        for words in (["ls", "--where", f"{name} = 2"], ["export", "--to", "csv", "-o", "-", "--select", name], ["cp", ":", self.folder / "out", "--name", "{%s}" % name],
+                      ["export", "--to", "jsonl", "-o", "-", "--select", name], ["cat", "--json", "--fields", name]):
+            self.assertEqual(cases.run(words[0], path, *words[1:])[0], 5, words)
+        self.assertEqual(cases.run("grep", "--field", name, "2", path)[0], 2)
+        ds = recordfs.open(path)
+        for call in (lambda: list(ds.where(f"{name} = 2")), lambda: list(ds.grep("2", field=name))):
+            with self.assertRaisesRegex(ValueError, f"{name} names several columns"):
+                call()
+        with self.assertRaisesRegex(recordfs.UnsupportedError, f"{name} names several columns"):
+            ds.select(name)
+
     def test_name_of_two_columns_is_an_error(self):
         path = self.write("a.tfrecord", [b'{"a.b": 1, "a": {"b": 2}, "c": 3}'])
-        for words in (["ls", "--where", "a.b = 2"], ["export", "--to", "csv", "-o", "-", "--select", "a.b"], ["info", "--columns"],
-                      ["export", "--to", "jsonl", "-o", "-", "--select", "a.b"], ["cat", "--json", "--fields", "a.b"]):
-            self.assertEqual(cases.run(words[0], path, *words[1:])[0], 5, words)
-        self.assertEqual(cases.run("grep", "--field", "a.b", "2", path)[0], 2)
-        ds = recordfs.open(path)
-        for call in (lambda: list(ds.where("a.b = 2")), lambda: list(ds.grep("2", field="a.b")), ds.column_statistics):
-            with self.assertRaisesRegex(ValueError, "a.b names several columns"):
-                call()
-        with self.assertRaisesRegex(recordfs.UnsupportedError, "a.b names several columns"):
-            ds.select("a.b")
+        self.assert_several(path, "a.b")
+        self.assertEqual(cases.run("info", "--columns", path)[0], 5)
+        with self.assertRaisesRegex(ValueError, "a.b names several columns"):
+            recordfs.open(path).column_statistics()
         self.assertEqual(self.lines("ls", path, "--where", "c = 3 and a = 2"), 1)
 
     def test_columns_of_scalars_are_searched(self):

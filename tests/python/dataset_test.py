@@ -394,7 +394,7 @@ class Decoding(Case):
         ds = self.open("tfrecord/examples.tfrecord", on_damage="skip")
         for invert in (False, True):
             found = ds.grep(".", field="nothing", invert=invert)
-            with self.assertRaisesRegex(ValueError, r"\Ano record has a field nothing\Z"):
+            with self.assertRaisesRegex(ValueError, r"\Ano record has a field nothing \(the nearest are "):
                 list(found)
         self.assertEqual(list(ds.grep("no such text", field="image/width")), [])
         self.assertEqual(list(ds[:0].grep(".", field="nothing")), [])
@@ -403,7 +403,7 @@ class Decoding(Case):
         path = self.write("mixed.tfrecord", [b"text", self.open("tfrecord/examples.tfrecord")[0]])
         found = recordfs.open(path).grep("640", field="image/width")
         self.assertEqual(next(found)[0], 1)
-        with self.assertRaisesRegex(recordfs.UnsupportedError, "1 records cannot be decoded, so they are not searched"):
+        with self.assertRaisesRegex(recordfs.UnsupportedError, "1 record cannot be decoded, so they are not searched"):
             next(found)
         for invert, expected in ((False, [1]), (True, [])):
             found = recordfs.open(path, on_damage="skip").grep("640", field="image/width", invert=invert)

@@ -183,8 +183,11 @@ class Where(cases.Case):
         with self.assertRaisesRegex(ValueError, r"`and`, `or` or the end is expected\n  label = 2\) or \(label = 1\n"):
             dataset.where("label = 1").where("label = 2) or (label = 1")
         (self.folder / "text.tfrecord").write_bytes(tfrecord([b"text"]))
-        with self.assertRaisesRegex(recordfs.UnsupportedError, "1 records cannot be decoded"):
+        with self.assertRaisesRegex(recordfs.UnsupportedError, "1 record cannot be decoded"):
             recordfs.open(str(self.folder / "text.tfrecord")).where("label = 1")
+        both = recordfs.open([self.write("a.tfrecord", [example({"label": [1]})]), str(self.folder / "text.tfrecord")])
+        with self.assertRaisesRegex(recordfs.UnsupportedError, "^.*/text.tfrecord: 1 record cannot be decoded"):
+            both.where("label = 1")
         skipping = recordfs.open(str(self.folder / "text.tfrecord"), on_damage="skip")
         self.assertEqual(list(skipping.where("label = 1")), [])
 

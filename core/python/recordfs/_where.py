@@ -27,7 +27,7 @@ def checked_columns(counted: _recordfs.CountedColumns, path: str, on_damage: str
     if has_condition:
         _check(counted, path, on_damage)
     records, of, chunk, reason = counted.undecoded()
-    _check_decoded(records, of, chunk, f"they have no columns: {reason}", on_damage)
+    _check_decoded(records, of or path, chunk, f"they have no columns: {reason}", on_damage)
     return counted.columns()
 
 
@@ -45,21 +45,20 @@ def selected(stream: _recordfs.Stream, path: str, on_damage: str) -> list[int]:
 
 def _check(stream: _recordfs.Stream | _recordfs.CountedColumns, path: str, on_damage: str) -> None:
     """Raises or warns if the condition does not fit the records that were read."""
-    absent, present, mismatched, undecoded, chunk, reason, several = stream.doubts()
-    for name in absent:
-        similar = _recordfs.similar_names(name, sorted(present))
-        raise ValueError(f"no record has a field {name}" + (f" (did you mean {similar}?)" if similar else ""))
+    absent, mismatched, several, (undecoded, of, chunk, reason) = stream.doubts()
+    for why in absent:
+        raise ValueError(why)
     for name in several:
         raise ValueError(f"{name} names several columns, because names have dots")
     for term in mismatched:
         raise ValueError(f"{term}: no value of this field has the type of what it is compared with")
-    _check_decoded(undecoded, path, chunk, f"the condition does not apply: {reason}", on_damage)
+    _check_decoded(undecoded, of or path, chunk, f"the condition does not apply: {reason}", on_damage)
 
 
 def checked_field(stream: _recordfs.Stream, field: str, on_damage: str) -> Iterator[Any]:
     """Yields nothing. Raises or warns as `Dataset.grep` at the end of a search of a field."""
-    if stream.lacks_field():
-        raise ValueError(f"no record has a field {field}")
+    if why := stream.no_field():
+        raise ValueError(why)
     if stream.has_several_fields():
         raise ValueError(f"{field} names several columns, because names have dots")
     records, path, chunk, reason = stream.undecoded()
@@ -70,7 +69,8 @@ def checked_field(stream: _recordfs.Stream, field: str, on_damage: str) -> Itera
 def _check_decoded(undecoded: int, path: str, chunk: int, outcome: str, on_damage: str) -> None:
     if not undecoded or on_damage == "skip":
         return
-    error = UnsupportedError(path, chunk, f"{undecoded} records cannot be decoded, so {outcome}")
+    records = "1 record" if undecoded == 1 else f"{undecoded} records"
+    error = UnsupportedError(path, chunk, f"{records} cannot be decoded, so {outcome}")
     if on_damage == "raise":
         raise error
     warnings.warn(str(error), DamageWarning, stacklevel=5)

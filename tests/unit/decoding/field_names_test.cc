@@ -31,7 +31,7 @@ TEST(FieldNames, OfFeaturesAreTheirOwn) {
   EXPECT_EQ(feature_name("features.feature.none"), "none");
   EXPECT_EQ(feature_name("context.feature.a.b.int64_list.value"), "a.b");
   EXPECT_EQ(feature_name("feature_lists.feature_list.x.feature.float_list.value"), "x");
-  EXPECT_EQ(feature_name("features.feature.context.feature.x"), "features.feature.context.feature.x");
+  EXPECT_EQ(feature_name("features.feature.context.feature.x"), "context.feature.x");
   EXPECT_EQ(names_in(R"({"features":{"feature":{"a":1}}})"), Names{"features.feature.a"}) << "no Example";
 }
 

@@ -92,6 +92,20 @@ TEST(JsonFilter, EachElementOfAListIsAValue) {
   EXPECT_EQ(values_at(R"([{"a":1},{"b":2},{"a":[3]}])", "a"), "1|3|");
 }
 
+TEST(JsonFilter, ObjectWithoutMembersIsTrue) {
+  EXPECT_EQ(text_at("none"), "true|");
+  EXPECT_EQ(values_at(R"({"a":[{},{"b":{}},{"c":1},[],{"d":[]}]})", "a"), "true|true|1|");
+  EXPECT_EQ(values_at(R"({"a":{"b":{}}})", "a.b"), "true|");
+  EXPECT_EQ(values_of(R"({"features":{"feature":{"x":{}}}})", "x"), "") << "a feature of no kind";
+}
+
+TEST(JsonFilter, NamesMayBeEmpty) {
+  EXPECT_EQ(values_at(R"({"":1,"a":{"":2},"b":{"":{"c":3}}})", ""), "1|");
+  EXPECT_EQ(values_at(R"({"":1,"a":{"":2},"b":{"":{"c":3}}})", "a."), "2|");
+  EXPECT_EQ(values_at(R"({"":1,"a":{"":2},"b":{"":{"c":3}}})", "b..c"), "3|");
+  EXPECT_EQ(values_at(R"({"":{"c":4}})", ".c"), "4|");
+}
+
 TEST(JsonFilter, NullIsNoValue) {
   const FieldPaths fields({"a"});
   EXPECT_EQ(values_at(R"({"a":[null,1,{"b":null}]})", fields), "1|");
@@ -99,10 +113,7 @@ TEST(JsonFilter, NullIsNoValue) {
   EXPECT_EQ(fields.absent(), std::vector<std::string>());
 }
 
-TEST(JsonFilter, EachMemberOfAnObjectIsAValue) {
-  EXPECT_EQ(text_at("home"), "Main|1|2|3|");
-  EXPECT_EQ(text_at("none"), "");
-}
+TEST(JsonFilter, EachMemberOfAnObjectIsAValue) { EXPECT_EQ(text_at("home"), "Main|1|2|3|"); }
 
 TEST(JsonFilter, FeatureHasItsOwnNameAsAPath) {
   EXPECT_EQ(values_of(kExample, "label"), "64|7|");
@@ -146,7 +157,7 @@ TEST(JsonFilter, ElementsAreThoseOfTheList) {
   using Counts = std::pair<std::size_t, std::size_t>;
   constexpr const char* kObjects =
       R"({"o":[{"x":1,"n":["a","b"]},{},null,{"x":null,"n":[]}],"l":[[1,2],[],[null,3]],"s":1})";
-  EXPECT_EQ(counts(kObjects, "o"), Counts(5, 4)) << "a null in a list is an element";
+  EXPECT_EQ(counts(kObjects, "o"), Counts(6, 4)) << "a null in a list is an element";
   EXPECT_EQ(counts(kObjects, "o.n"), Counts(2, 2));
   EXPECT_EQ(counts(kObjects, "l"), Counts(4, 3));
   EXPECT_EQ(counts(kObjects, "s"), Counts(1, 1));

@@ -37,6 +37,7 @@ constexpr std::string_view kRecord = R"({
   "two63": 9223372036854775808.0, "name": "cat's", "split": "val-1", "yes": true, "nothing": null, "empty": [],
   "tags": ["a", "bc"], "numbers": [1, 2, 3], "mixed": [1, "x"], "home": {"street.name": "Main", "no": [7]},
   "a b": 1, "c`d": 2, "not": 4, "len": 5, "deep": {"in": {"side": [{"x": 1}, {"x": 2}]}}, "object": {}, "text": "",
+  "objects": [{"x": null}], "": 8, "dot": {"": 6},
   "boxes": [[1, 2], [3]], "people": [{"n": "abc"}, {"n": "x"}], "gaps": [1, null, 2]})";
 
 bool holds(std::string_view text, std::string_view record = kRecord) {
@@ -88,7 +89,9 @@ TEST(Condition, TrueForTheRecord) {
                            "yes in (true)",
                            "nothing is null",
                            "empty is null",
-                           "object IS NULL",
+                           "object is not null and object = true and count(object) = 1",
+                           "objects is not null and not objects = true and objects.x IS NULL",
+                           "\"\" = 8 and `dot.` = 6 and dot = 6 and `a.` is null",
                            "absent is null",
                            "label is not null",
                            "tags = 'bc'",
@@ -225,6 +228,22 @@ TEST(Condition, FloatEqualsItsValueAndItsShortestDigits) {
   }
   EXPECT_TRUE(holds_for("x = 1073741824 and x != 1073741825", 1073741824.0f));
   EXPECT_TRUE(holds_for("x = 9223372036854775808 and x = 9.223372e18", 9223372036854775808.0f));
+}
+
+TEST(Condition, UnknownValueMattersOnlyIfTheConditionDependsOnIt) {
+  using Truth = Condition::Truth;
+  const auto truth_of = [](const char* text) {
+    const auto condition = Condition::parse(text).value();
+    ConditionEvaluation evaluation(*condition);
+    evaluation.take(0, std::string_view("t"));
+    evaluation.note_element(1);
+    return evaluation.finish(1);
+  };
+  for (const char* const text : {"tag = 't' or value > 1", "tag = 't' and value is not null and count(value) = 1"}) {
+    EXPECT_EQ(truth_of(text), Truth::kTrue) << text;
+  }
+  EXPECT_EQ(truth_of("tag = 'u' and not value > 1"), Truth::kFalse);
+  EXPECT_EQ(truth_of("tag = 't' and not (value in (1, 2))"), Truth::kUnknown);
 }
 
 TEST(Condition, NamesAreThoseOfTheFieldsOnce) {
