@@ -196,8 +196,8 @@ Result<void> ColumnCounter::count_scalars(ScalarSource source, Bytes record, std
     if (!selects || selects(run, scalar)) rows.push_back(scalar);
     return Result<void>();
   };
-  const auto leave_out = [&](Error error) {
-    if (!left_out) left_out = std::move(error);
+  const auto leave_out = [&](const ScalarRow& scalar) {
+    if (!left_out && (!selects || selects(run, scalar))) left_out = *scalar.unfit;
   };
   TRY(each_scalar(source, record, {.take = take, .leave_out = leave_out}));
   for (const ScalarRow& scalar : rows) count_scalar(run, scalar);

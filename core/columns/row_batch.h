@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 #include "core/base/bytes.h"
 #include "core/base/result.h"
@@ -29,7 +28,7 @@ class RowBatch {
   // Append a decoded record, which is a row unless the schema is of scalars, and a row of nulls. `left_out`: as of
   // RowDecoder::append(). Fail as that, and with kLimit if the columns would exceed the bound: the record may then fit
   // into an empty batch. A failure leaves the batch as it was.
-  Result<void> append(const RowDecoder& decoder, Bytes record, std::vector<Error>* left_out = nullptr) {
+  Result<void> append(const RowDecoder& decoder, Bytes record, LeftOut* left_out = nullptr) {
     return keep_or_undo([&] { return decoder.append(rows_, record, left_out); });
   }
   Result<void> append_null() {

@@ -317,29 +317,37 @@ Result<RowDecoder> RowSchema::decoder(const RequestContext& context, std::shared
   return RowDecoder(*this, std::move(store), std::move(scalars));
 }
 
-Result<void> RowDecoder::append(ColumnBuilder& builder, Bytes record, std::vector<Error>* left_out) const {
+Result<void> RowDecoder::append(ColumnBuilder& builder, Bytes record, LeftOut* left_out) const {
   auto appended = append_any(builder, record, left_out);
   const auto blame_record = [](Error& why) {
     if (why.code == Code::kDamage) why.code = Code::kUnsupported;
   };
-  if (left_out != nullptr) std::ranges::for_each(*left_out, blame_record);
+  if (left_out != nullptr) std::ranges::for_each(left_out->errors, blame_record);
   if (!appended) blame_record(appended.error());
   return appended;
 }
 
-Result<void> RowDecoder::append_any(ColumnBuilder& builder, Bytes record, std::vector<Error>* left_out) const {
-  if (schema_->has_scalars_) {
-    const auto take = [&](const ScalarRow& scalar) -> Result<void> {
-      if (scalars_.selects && !scalars_.selects(scalars_.run, scalar)) return {};
-      return builder.append_message(as_bytes(scalar_message(scalars_.run, scalar)));
-    };
-    std::vector<Error> errors;
-    TRY(each_scalar(scalars_.source, record,
-                    {.take = take, .leave_out = [&](Error error) { errors.push_back(std::move(error)); }}));
-    if (left_out == nullptr && !errors.empty()) return errors.front();
-    if (left_out != nullptr) *left_out = std::move(errors);
-    return {};
-  }
+Result<void> RowDecoder::append_scalars(ColumnBuilder& builder, Bytes record, LeftOut* left_out) const {
+  LeftOut others;
+  const auto is_selected = [this](const ScalarRow& scalar) {
+    return !scalars_.selects || scalars_.selects(scalars_.run, scalar);
+  };
+  const auto take = [&](const ScalarRow& scalar) {
+    return is_selected(scalar) ? builder.append_message(as_bytes(scalar_message(scalars_.run, scalar)))
+                               : Result<void>();
+  };
+  const auto leave_out = [&](const ScalarRow& scalar) {
+    if (is_selected(scalar)) others.errors.push_back(*scalar.unfit);
+  };
+  const auto skip = [&](const ScalarRow& scalar) { others.values += is_selected(scalar) ? 1 : 0; };
+  TRY(each_scalar(scalars_.source, record, {.take = take, .leave_out = leave_out, .skip = skip}));
+  if (left_out == nullptr && !others.errors.empty()) return others.errors.front();
+  if (left_out != nullptr) *left_out = std::move(others);
+  return {};
+}
+
+Result<void> RowDecoder::append_any(ColumnBuilder& builder, Bytes record, LeftOut* left_out) const {
+  if (schema_->has_scalars_) return append_scalars(builder, record, left_out);
   if (schema_->values_) {
     static const RecordSchema none;
     const RecordSchema& format = store_ != nullptr ? store_->schema() : none;

@@ -70,17 +70,24 @@ struct ScalarRows {
   SelectScalar selects{};  // empty: all
 };
 
+// The parts of a record that are no rows although others are.
+struct LeftOut {
+  std::vector<Error> errors{};  // why scalars cannot be rows
+  std::uint64_t values = 0;     // that are no scalars: several numbers, or none
+};
+
 // Appends the records of one shard as rows. Copyable. Functions are thread-safe.
 class RowDecoder {
  public:
-  // Appends a row, or of scalars the rows of the record, and sets `left_out` to why other scalars of it cannot be rows;
-  // null: then the record fails. `builder` is of the schema's root(). Fails with kUnsupported if the record does not
-  // fit the schema or is not valid, and with kLimit; the builder must then be truncated. Throws std::bad_alloc.
-  Result<void> append(ColumnBuilder& builder, Bytes record, std::vector<Error>* left_out = nullptr) const;
+  // Appends a row, or of scalars the rows of the record, and sets `left_out` to the others of it; null: then the record
+  // fails if a scalar cannot be a row. `builder` is of the schema's root(). Fails with kUnsupported if the record does
+  // not fit the schema or is not valid, and with kLimit; the builder must then be truncated. Throws std::bad_alloc.
+  Result<void> append(ColumnBuilder& builder, Bytes record, LeftOut* left_out = nullptr) const;
 
  private:
   friend class RowSchema;
-  Result<void> append_any(ColumnBuilder& builder, Bytes record, std::vector<Error>* left_out) const;
+  Result<void> append_any(ColumnBuilder& builder, Bytes record, LeftOut* left_out) const;
+  Result<void> append_scalars(ColumnBuilder& builder, Bytes record, LeftOut* left_out) const;
 
   RowDecoder(const RowSchema& schema, std::shared_ptr<const RecordStore> store, ScalarRows scalars)
       : schema_(&schema), store_(std::move(store)), scalars_(std::move(scalars)) {}

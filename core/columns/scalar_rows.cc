@@ -16,6 +16,7 @@
 #include "core/base/parse_number.h"
 #include "core/base/protobuf.h"
 #include "core/base/utf8.h"
+#include "core/columns/scalar_tensor.h"
 #include "core/decoding/exact_number.h"
 #include "core/formats/json_text.h"
 #include "core/formats/run_names.h"
@@ -27,19 +28,8 @@ using protobuf::Field;
 using protobuf::MessageReader;
 using protobuf::WireType;
 
-constexpr std::uint32_t kGroups = 16;  // of unknown groups, inside each other
 constexpr std::uint32_t kJsonDepth = 32;
 constexpr std::size_t kMostJsonValues = 1u << 20;
-
-// Calls `take` for each field of a message. Fails as `take` does, and if the message is invalid.
-template <class Take>
-Result<void> each_field(Bytes message, const Take& take) {
-  MessageReader reader(message, kGroups);
-  while (reader.next()) {
-    if (Result<void> taken = take(reader.field(), reader.content()); !taken) return taken;
-  }
-  return reader.finish();
-}
 
 double double_of(Bytes content) { return std::bit_cast<double>(Cursor(content).u64_le()); }
 double float_of(Bytes content) { return std::bit_cast<float>(Cursor(content).u32_le()); }
@@ -48,168 +38,81 @@ Error not_exact(std::string_view tag) {
   return {.code = Code::kDamage, .detail = fmt::format("a value of {} is not exactly a double", printable(tag))};
 }
 
-// Returns an integer as a double; nullopt if no double is equal to it.
-template <class Integer>
-std::optional<double> exact(Integer integer) {
-  const auto number = static_cast<double>(integer);
-  const bool is_exact = compare_exactly(integer, number) == std::partial_ordering::equivalent;
-  return is_exact ? std::optional(number) : std::nullopt;
-}
-
-// --- tensors
-
-// Numbers of tensorflow.DataType, and of the fields of a TensorProto that have single values.
-enum class Element : std::uint8_t { kNone, kSigned, kUnsigned, kFloat, kDouble, kHalf, kBfloat16 };
-struct ElementType {
-  std::uint64_t number = 0;  // of DataType
-  Element element = Element::kNone;
-  std::size_t size = 0;     // bytes in tensor_content
-  std::uint32_t field = 0;  // of TensorProto
-};
-constexpr ElementType kElements[] = {
-    {1, Element::kFloat, 4, 5},     {2, Element::kDouble, 8, 6},     {3, Element::kSigned, 4, 7},
-    {4, Element::kUnsigned, 1, 7},  {5, Element::kSigned, 2, 7},     {6, Element::kSigned, 1, 7},
-    {9, Element::kSigned, 8, 10},   {10, Element::kUnsigned, 1, 11}, {14, Element::kBfloat16, 2, 13},
-    {17, Element::kUnsigned, 2, 7}, {19, Element::kHalf, 2, 13},     {22, Element::kUnsigned, 4, 16},
-    {23, Element::kUnsigned, 8, 17}};
-constexpr std::uint32_t kLastElementField = 17;
-
-double half_of(std::uint64_t bits) {
-  const double sign = (bits & 0x8000) != 0 ? -1 : 1;
-  const int exponent = static_cast<int>(bits >> 10 & 31);
-  const auto fraction = static_cast<double>(bits & 1023);
-  if (exponent == 31) return sign * (fraction == 0 ? std::numeric_limits<double>::infinity() : std::nan(""));
-  return sign * (exponent == 0 ? std::ldexp(fraction, -24) : std::ldexp(fraction + 1024, exponent - 25));
-}
-
-// Returns the number that `size` bytes are, least significant byte first; nullopt if that is not exactly a double.
-std::optional<double> number_of(const ElementType& type, std::uint64_t bits) {
-  switch (type.element) {
-    case Element::kFloat: return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
-    case Element::kDouble: return std::bit_cast<double>(bits);
-    case Element::kHalf: return half_of(bits);
-    case Element::kBfloat16: return std::bit_cast<float>(static_cast<std::uint32_t>(bits << 16));
-    case Element::kUnsigned: return exact(bits);
-    case Element::kSigned: {
-      const unsigned unused = 64 - 8 * static_cast<unsigned>(type.size);
-      return exact(static_cast<std::int64_t>(bits << unused) >> unused);
-    }
-    case Element::kNone: break;
+// Passes on a scalar with this number, or only its other columns if it is an error.
+Result<void> give(ScalarRow& scalar, const Result<ScalarNumber>& number, const ScalarTaker& taker) {
+  scalar.unfit.reset();
+  scalar.exact.reset();
+  scalar.has_value = number.has_value();
+  if (number) {
+    scalar.value = number->value;
+    scalar.is_float = number->is_float;
+    scalar.exact = number->exact;
+    if (scalar.exact) scalar.unfit = not_exact(scalar.tag);
+  } else if (number.error().code == Code::kDamage) {
+    scalar.unfit = number.error();
+  } else {
+    return number.error();
   }
-  return std::nullopt;
+  if (!scalar.unfit && !is_utf8(scalar.tag)) scalar.unfit = {.code = Code::kDamage, .detail = "a tag is not UTF-8"};
+  if (!scalar.unfit) return taker.take(scalar);
+  taker.leave_out(scalar);
+  return {};
 }
 
-// A TensorProto, as far as a scalar needs it.
-struct Tensor {
-  std::uint64_t type = 0;
-  bool has_dimensions = false;
-  Bytes content{};
-  struct First {
-    std::uint32_t field = 0;
-    std::uint64_t bits = 0;
-  };
-  std::vector<First> values{};  // of each field the first one
-};
-
-std::uint64_t bits_of(const Field& field, Bytes content) {
-  std::uint64_t bits = field.value;
-  if (field.type == WireType::kVarint) return bits;
-  // Packed values, of which the first counts.
-  Cursor cursor(content);
-  const bool is_varint = field.type == WireType::kLengthDelimited && field.number != 5 && field.number != 6;
-  if (is_varint) return cursor.varint64();
-  return field.number == 6 ? cursor.u64_le() : cursor.u32_le();
-}
-
-Result<Tensor> tensor_of(Bytes message) {
-  Tensor tensor;
-  const auto take_shape = [&](const Field& field, Bytes) {
-    // A list of dimensions, or an unknown rank.
-    tensor.has_dimensions = tensor.has_dimensions || field.number == 2 || (field.number == 3 && field.value != 0);
-    return Result<void>();
-  };
-  TRY(each_field(message, [&](const Field& field, Bytes content) -> Result<void> {
-    if (field.is(1, WireType::kVarint)) tensor.type = field.value;
-    if (field.is(2, WireType::kLengthDelimited)) return each_field(content, take_shape);
-    if (field.is(4, WireType::kLengthDelimited)) tensor.content = content;
-    if (field.number > 4 && field.type != WireType::kGroupStart &&
-        !(content.empty() && field.type != WireType::kVarint)) {
-      const bool is_known =
-          std::ranges::find(tensor.values, field.number, &Tensor::First::field) != tensor.values.end();
-      if (!is_known && field.number <= kLastElementField)
-        tensor.values.push_back({field.number, bits_of(field, content)});
-    }
-    return {};
-  }));
-  return tensor;
-}
-
-struct TensorValue {
-  double number = 0;
-  bool is_float = false;
-};
-
-// Returns the value of a tensor without dimensions; nullopt if it is not one with a number.
-Result<std::optional<TensorValue>> scalar_of(Bytes message, std::string_view tag) {
-  ASSIGN_OR_RETURN(const auto tensor, tensor_of(message));
-  const auto* const type = std::ranges::find(kElements, tensor.type, &ElementType::number);
-  if (type == std::end(kElements) || tensor.has_dimensions) return std::optional<TensorValue>();
-  std::uint64_t bits = 0;  // a tensor without values has zeros
-  const auto value = std::ranges::find(tensor.values, type->field, &Tensor::First::field);
-  if (tensor.content.size() == type->size) {
-    for (std::size_t i = type->size; i-- > 0;) bits = bits << 8 | std::to_integer<std::uint64_t>(tensor.content[i]);
-  } else if (!tensor.content.empty()) {
-    return Error{.code = Code::kDamage, .detail = fmt::format("the tensor of {} has a wrong size", printable(tag))};
-  } else if (value != tensor.values.end()) {
-    bits = value->bits;
-  }
-  const auto number = number_of(*type, bits);
-  if (!number) return not_exact(tag);
-  return std::optional(TensorValue{.number = *number, .is_float = type->element == Element::kFloat});
+// Passes on the scalar that a tensor is.
+Result<void> take_tensor(Bytes message, std::string_view plugin, ScalarRow& scalar, const ScalarTaker& taker) {
+  const auto tensor = scalar_tensor(message, plugin, scalar.tag);
+  if (!tensor) return give(scalar, tensor.error(), taker);
+  if (tensor->kind == ScalarTensor::Kind::kScalar) return give(scalar, tensor->number, taker);
+  if (tensor->kind != ScalarTensor::Kind::kNoScalar || !taker.skip) return {};
+  scalar.unfit.reset();
+  scalar.exact.reset();
+  scalar.has_value = false;
+  taker.skip(scalar);
+  return {};
 }
 
 // --- events
 
-// Returns whether an error is of a scalar alone; then it is left out.
-bool leave_out(const Error& error, const ScalarTaker& taker) {
-  if (error.code != Code::kDamage) return false;
-  taker.leave_out(error);
-  return true;
+// Returns the name of the plugin in a SummaryMetadata.
+Result<std::string_view> plugin_in(Bytes metadata) {
+  std::string_view name;
+  TRY(each_field(metadata, [&name](const Field& field, Bytes content) -> Result<void> {
+    if (!field.is(1, WireType::kLengthDelimited)) return {};
+    return each_field(content, [&name](const Field& inner, Bytes text) {
+      if (inner.is(1, WireType::kLengthDelimited)) name = as_text(text);
+      return Result<void>();
+    });
+  }));
+  return name;
 }
 
 // Takes a value of a summary.
 Result<void> take_value(Bytes message, ScalarRow& scalar, const ScalarTaker& taker) {
   enum class Kind : std::uint8_t { kOther, kSimple, kTensor };
   Kind kind = Kind::kOther;
-  Bytes tensor;
+  Bytes content_of_kind;
+  Bytes metadata;
   scalar.tag.clear();
   TRY(each_field(message, [&](const Field& field, Bytes content) {
+    if (field.is(9, WireType::kLengthDelimited)) metadata = content;
     if (field.is(1, WireType::kLengthDelimited)) scalar.tag = as_text(content);
     // Values exclude each other: the last one counts.
     if (field.number >= 2 && field.number <= 8 && field.number != 7) kind = Kind::kOther;
     if (field.is(2, WireType::kFixed32)) {
       kind = Kind::kSimple;
-      scalar.value = float_of(content);
-      scalar.is_float = true;
+      content_of_kind = content;
     } else if (field.is(8, WireType::kLengthDelimited)) {
       kind = Kind::kTensor;
-      tensor = content;
+      content_of_kind = content;
     }
     return Result<void>();
   }));
-  if (kind == Kind::kTensor) {
-    const auto value = scalar_of(tensor, scalar.tag);
-    if (!value) return leave_out(value.error(), taker) ? Result<void>() : value.error();
-    if (!value->has_value()) return {};
-    scalar.value = (*value)->number;
-    scalar.is_float = (*value)->is_float;
-  }
+  if (kind == Kind::kSimple)
+    return give(scalar, ScalarNumber{.value = float_of(content_of_kind), .is_float = true}, taker);
   if (kind == Kind::kOther) return {};
-  if (!is_utf8(scalar.tag)) {
-    taker.leave_out({.code = Code::kDamage, .detail = "a tag is not UTF-8"});
-    return {};
-  }
-  return taker.take(scalar);
+  const auto plugin = plugin_in(metadata);
+  return plugin ? take_tensor(content_of_kind, *plugin, scalar, taker) : give(scalar, plugin.error(), taker);
 }
 
 Result<void> each_of_event(Bytes record, const ScalarTaker& taker) {
@@ -258,7 +161,8 @@ Error not_json(std::string_view key) {
 // Returns the number that a JSON value is, 1 for true and 0 for false, or a word that Python writes for a number;
 // nullopt: it is none. Digits beyond a double's precision are rounded, as in any JSON number. Fails with kDamage if it
 // is too large, or no number of JSON.
-Result<std::optional<double>> number_of(const JsonValue& value, std::string_view key) {
+Result<std::optional<ScalarNumber>> number_of(const JsonValue& value, std::string_view key) {
+  const auto found = [](double number) { return std::optional(ScalarNumber{.value = number}); };
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   if (value.type == JsonType::kNumber) {
     double number = 0;
@@ -268,17 +172,18 @@ Result<std::optional<double>> number_of(const JsonValue& value, std::string_view
     if (parsed.ec != std::errc{}) return not_exact(key);
     if (value.text.find_first_of(".eE") == std::string_view::npos) {
       const auto whole = parse_exact_number(value.text);
-      if (!whole || compare_exactly(*whole, number) != std::partial_ordering::equivalent) return not_exact(key);
+      if (!whole) return not_exact(key);
+      const bool is_exact = compare_exactly(*whole, number) == std::partial_ordering::equivalent;
+      if (!is_exact) return std::optional(ScalarNumber{.value = number, .exact = whole});
     }
-    return std::optional(number);
+    return found(number);
   }
   const bool is_word = value.type == JsonType::kWord;
-  if (is_word && (value.text == "true" || value.text == "false"))
-    return std::optional(value.text == "true" ? 1.0 : 0.0);
-  if (value.text == "NaN") return std::optional(std::nan(""));
-  if (value.text == "Infinity") return std::optional(kInfinity);
-  if (value.text == "-Infinity") return std::optional(-kInfinity);
-  return std::optional<double>();
+  if (is_word && (value.text == "true" || value.text == "false")) return found(value.text == "true" ? 1.0 : 0.0);
+  if (value.text == "NaN") return found(std::nan(""));
+  if (value.text == "Infinity") return found(kInfinity);
+  if (value.text == "-Infinity") return found(-kInfinity);
+  return std::optional<ScalarNumber>();
 }
 
 Result<void> take_json(const JsonValue& value, const std::string& key, ScalarRow& scalar, const ScalarTaker& taker) {
@@ -288,16 +193,14 @@ Result<void> take_json(const JsonValue& value, const std::string& key, ScalarRow
     return {};
   }
   const auto number = number_of(value, key);
-  if (!number) return leave_out(number.error(), taker) ? Result<void>() : number.error();
-  if (!*number) return {};
+  if (number && !*number) return {};
   scalar.tag = key;
-  scalar.value = **number;
-  return taker.take(scalar);
+  return give(scalar, number ? Result<ScalarNumber>(**number) : number.error(), taker);
 }
 
 Result<void> each_of_history(Bytes history, const ScalarTaker& taker) {
   ScalarRow scalar;
-  std::vector<std::pair<std::string, JsonValue>> values;
+  std::vector<std::pair<std::string, std::optional<JsonValue>>> values;
   std::optional<std::int64_t> other_step;
   TRY(each_field(history, [&](const Field& field, Bytes content) -> Result<void> {
     if (field.is(2, WireType::kLengthDelimited)) {
@@ -310,26 +213,24 @@ Result<void> each_of_history(Bytes history, const ScalarTaker& taker) {
     if (!field.is(1, WireType::kLengthDelimited)) return {};
     ASSIGN_OR_RETURN(auto item, item_of(content));
     auto value = read_json_tree(as_bytes(item.json), kJsonDepth, kMostJsonValues);
-    const bool is_of_row = item.key == "_step" || item.key == "_timestamp";
-    if (!value || !is_utf8(item.key)) {
-      // Without its step or time, a record has no rows.
-      if (is_of_row) return not_json(item.key);
-      taker.leave_out(value ? Error{.code = Code::kDamage, .detail = "a key is not UTF-8"} : not_json(item.key));
-      return {};
-    }
+    // Without its step or time, a record has no rows.
+    if (!value && (item.key == "_step" || item.key == "_timestamp")) return not_json(item.key);
     if (item.key == "_step") {
       other_step = parse_number<std::int64_t>(value->text);
       if (!other_step) return not_json(item.key);
     }
     if (item.key == "_timestamp") {
-      ASSIGN_OR_RETURN(scalar.wall_time, number_of(*value, item.key));
+      ASSIGN_OR_RETURN(const auto time, number_of(*value, item.key));
+      if (time && time->exact) return not_exact(item.key);
+      scalar.wall_time = time ? std::optional(time->value) : std::nullopt;
     }
-    values.emplace_back(std::move(item.key), std::move(*value));
+    if (!item.key.starts_with('_')) values.emplace_back(std::move(item.key), std::move(value));
     return {};
   }));
   if (!scalar.step) scalar.step = other_step;
   for (const auto& [key, value] : values) {
-    if (!key.starts_with('_')) TRY(take_json(value, key, scalar, taker));
+    scalar.tag = key;
+    TRY(value ? take_json(*value, key, scalar, taker) : give(scalar, not_json(key), taker));
   }
   return {};
 }
@@ -350,7 +251,7 @@ Result<double> seconds_of(Bytes timestamp) {
 // Takes a swanlab.metric.data.v1.ScalarRecord.
 Result<void> take_swanlab(Bytes message, const ScalarTaker& taker) {
   ScalarRow scalar{.step = 0};
-  bool has_value = false;
+  std::optional<ScalarNumber> value;
   TRY(each_field(message, [&](const Field& field, Bytes content) -> Result<void> {
     if (field.is(1, WireType::kLengthDelimited)) scalar.tag = as_text(content);
     if (field.is(2, WireType::kVarint)) scalar.step = static_cast<std::int64_t>(field.value);
@@ -358,18 +259,13 @@ Result<void> take_swanlab(Bytes message, const ScalarTaker& taker) {
       ASSIGN_OR_RETURN(scalar.wall_time, seconds_of(content));
     }
     if (!field.is(5, WireType::kLengthDelimited)) return {};
-    has_value = true;
+    if (!value) value.emplace();
     return each_field(content, [&](const Field& inner, Bytes number) {
-      if (inner.is(1, WireType::kFixed64)) scalar.value = double_of(number);
+      if (inner.is(1, WireType::kFixed64)) value->value = double_of(number);
       return Result<void>();
     });
   }));
-  if (!has_value) return {};
-  if (!is_utf8(scalar.tag)) {
-    taker.leave_out({.code = Code::kDamage, .detail = "a key is not UTF-8"});
-    return {};
-  }
-  return taker.take(scalar);
+  return value ? give(scalar, *value, taker) : Result<void>();
 }
 
 constexpr std::string_view kColumns[] = {"run", "step", "wall_time", "tag", "value"};  // by ScalarColumn

@@ -9,13 +9,15 @@
 
 #include "core/base/bytes.h"
 #include "core/base/result.h"
+#include "core/decoding/exact_number.h"
 #include "core/decoding/message_schema.h"
 
 namespace recordfs {
 
 // Which messages the scalars are in.
 enum class ScalarSource : std::uint8_t {
-  // tensorflow.Event: each simple value of a summary, and each tensor of a numeric type without dimensions.
+  // tensorflow.Event: each simple value of a summary, and each tensor of a numeric type without dimensions, or with one
+  // element if the plugin "scalars", or none, shows it.
   kEvents,
   // wandb_internal.Record: each number of a history record, also inside an object, with "." between the keys. Objects
   // with a member _type are media, and keys that begin with _ are wandb's own.
@@ -29,22 +31,27 @@ std::optional<ScalarSource> scalar_source(std::string_view type);
 // Returns the source by the name of a file, which tells it of a run without a first record; nullopt for other names.
 std::optional<ScalarSource> scalar_source_by_name(std::string_view path);
 
-// A row. Step and time are those of its event or history record.
+// A scalar, which is a row unless it is unfit. Step and time are those of its event or history record.
 struct ScalarRow {
   std::optional<std::int64_t> step{};
   std::optional<double> wall_time{};  // seconds since 1970-01-01T00:00:00Z
   std::string tag{};
   double value = 0;
   bool is_float = false;  // the value is stored as a float
+  // Why the scalar cannot be a row: kDamage if its value is invalid, or not exactly a double, or its tag is no text.
+  std::optional<Error> unfit{};
+  bool has_value = true;               // false: the value is invalid
+  std::optional<ExactNumber> exact{};  // the value, if no double equals it
 };
 
 // Receives the scalars of a record, in order.
 struct ScalarTaker {
   // A failure ends the record.
   std::function<Result<void>(const ScalarRow&)> take{};
-  // Receives why a scalar cannot be a row, after which the others follow: kDamage if its value is invalid, or not
-  // exactly a double.
-  std::function<void(Error)> leave_out{};
+  // Receives an unfit scalar, after which the others follow.
+  std::function<void(const ScalarRow&)> leave_out{};
+  // Receives a value of several numbers, or of none, which is no scalar; has only the other columns. May be empty.
+  std::function<void(const ScalarRow&)> skip{};
 };
 
 // Fails with kDamage if the record is not of the type, with kLimit, and as `take`. Thread-safe.

@@ -32,14 +32,16 @@ std::optional<ScalarSource> scalars_of(const RecordStore& store) {
   return scalar_source(metadata->record_type({}).value_or(std::string_view()));
 }
 
-// Counts the scalars of a record by their tags. Those that cannot be rows of a table are counted as failures.
+// Counts the scalars of a record by their tags. Those that cannot be rows of a table are failures.
 void add_scalars(ScalarSource source, Bytes record, PartCounts& parts, std::vector<Error>& failures) {
   std::vector<PartCounts::Scalar> scalars;
   const auto take = [&](const ScalarRow& scalar) {
     scalars.push_back({.tag = scalar.tag, .step = scalar.step});
     return Result<void>();
   };
-  const auto leave_out = [&](Error error) { failures.push_back(std::move(error)); };
+  const auto leave_out = [&](const ScalarRow& scalar) {
+    failures.push_back({.code = Code::kUnsupported, .detail = scalar.unfit->detail});
+  };
   const auto read = each_scalar(source, record, {.take = take, .leave_out = leave_out});
   if (!read) failures.push_back(read.error());
   parts.add(scalars);

@@ -91,6 +91,8 @@ Result<FoundColumns> find_columns(SetReader& reader, bool is_table, const Column
   return found;
 }
 
+std::uint64_t values_without_row(const TableColumns* table) { return table == nullptr ? 0 : table->no_scalars(); }
+
 Result<void> take_record_type(const RecordStore& store, EncoderOptions& encoding) {
   const Metadata* const metadata = store.metadata();
   if (metadata == nullptr || metadata->varies()) return {};

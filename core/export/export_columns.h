@@ -2,6 +2,7 @@
 // Also finds the type that a file states.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -37,6 +38,9 @@ struct FoundColumns {
 // user names their type, and as SelectedColumns::of(). Prints nothing.
 Result<FoundColumns> find_columns(SetReader& reader, bool is_table, const ColumnChoice& choice, const UserTypes& types,
                                   const Limits& limits);
+
+// Returns TableColumns::no_scalars(); 0 for null. Thread-safe.
+std::uint64_t values_without_row(const TableColumns* table);
 
 // Takes over the type of the records that a file states, its descriptors, and the comment on the file. Damaged metadata
 // are left out. Fails with errors that may pass.

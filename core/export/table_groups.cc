@@ -97,7 +97,7 @@ std::vector<ArrowColumn> TableColumns::rows_of(const RecordGroup& group, bool sk
     while (segment + 1 < group.segments.size() && group.segments[segment + 1].first <= i) ++segment;
     const auto& origin = group.segments[segment].origin;
     const Bytes record = group.records.between(i, i + 1);
-    std::vector<Error> left_out;
+    LeftOut left_out;
     std::size_t before = rows->size();
     auto appended = rows->append(*origin->decoder, record, &left_out);
     if (!appended && appended.error().code == Code::kLimit && rows->size() > 0) {
@@ -106,9 +106,10 @@ std::vector<ArrowColumn> TableColumns::rows_of(const RecordGroup& group, bool sk
       before = 0;
       appended = rows->append(*origin->decoder, record, &left_out);
     }
-    if (!appended) left_out.push_back(appended.error());
+    if (!appended) left_out.errors.push_back(appended.error());
+    *no_scalars_ += left_out.values;
     bool is_part = rows->size() > before;
-    for (Error& why : left_out) {
+    for (Error& why : left_out.errors) {
       failures.push_back({.origin = origin,
                           .ordinal = group.records.ordinals[i],
                           .why = std::move(why),

@@ -1,6 +1,9 @@
 // Groups of records as rows of a table.
 #pragma once
 
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -22,6 +25,8 @@ class TableColumns {
   const ArrowField& root() const { return columns_.root(); }
   // Returns the number of columns in memory, selected or not, with the fields of structs as columns. At least 1.
   std::size_t leaves() const { return leaves_; }
+  // Returns how many values of the records of all groups are no scalars (LeftOut), and have no row.
+  std::uint64_t no_scalars() const { return *no_scalars_; }
 
   // Returns the rows of a group, without the records that cannot be decoded, which it adds to `failures`; the first one
   // ends the rows unless `skips_failures`. Throws std::bad_alloc. Thread-safe.
@@ -32,6 +37,7 @@ class TableColumns {
   std::shared_ptr<const RowSchema> schema_;
   SelectedColumns columns_;
   std::size_t leaves_ = 1;
+  std::shared_ptr<std::atomic<std::uint64_t>> no_scalars_ = std::make_shared<std::atomic<std::uint64_t>>(0);
 };
 
 // `writer` must have been opened with the columns' root, and write to a sink that outlives the result. The rows are

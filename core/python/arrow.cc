@@ -220,21 +220,21 @@ class ArrowRecords {
     for (std::size_t i = 0; i < count; ++i) {
       if (!batch.has_room()) return i;
       const Bytes record = block_.records[at_ + i];
-      std::vector<Error> left_out;
+      LeftOut left_out;
       auto appended = decoder_ ? rows.append(*decoder_, record, &left_out) : Result<void>(decoder_.error());
       if (!appended) {
         batch.is_full = appended.error().code == Code::kLimit && rows.size() > 0;
         if (batch.is_full) return i;
-        left_out.assign(1, appended.error());
+        left_out.errors.assign(1, appended.error());
       }
-      for (Error& error : left_out) {
+      for (Error& error : left_out.errors) {
         error.position = block_.chunks[part_].begin;
         if (!is_over_) handle(error);
       }
       if (is_over_) return i;
       // Scalars are no rows of their record. Without the record, a row of nulls would look like a good one.
       const bool has_row = !schema_->has_scalars() && !has_rows_alone_;
-      if (!appended && has_rows_alone_) set_->skipped().add(block_.shard, {.error = left_out.front()});
+      if (!appended && has_rows_alone_) set_->skipped().add(block_.shard, {.error = left_out.errors.front()});
       if (!appended) appended = has_row ? rows.append_null() : Result<void>();
       if (!appended) {
         batch.is_full = true;

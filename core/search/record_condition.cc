@@ -38,28 +38,34 @@ Result<bool> RecordCondition::matches(const RequestContext& context, const Recor
 Result<bool> RecordCondition::matches_scalars(ScalarSource source, const ChunkInfo& chunk, Bytes record,
                                               const RecordFile& file) const {
   const std::string run = run_of(source, file.path_in_set);
+  for (std::size_t field = 0; field < fields_.fields().size(); ++field) fields_.declare(field);
   bool is_match = false;
   const auto take = [&](const ScalarRow& scalar) {
-    is_match = evaluate(run, scalar) || is_match;
+    is_match = evaluate(run, scalar) == Truth::kTrue || is_match;
     return Result<void>();
   };
-  const auto leave_out = [&](const Error& error) { undecoded_.note(chunk, file.path, error); };
-  const auto read = each_scalar(source, record, {.take = take, .leave_out = leave_out});
+  const auto leave_out = [&](const ScalarRow& scalar) {
+    const Truth truth = evaluate(run, scalar);
+    is_match = truth == Truth::kTrue || is_match;
+    if (truth == Truth::kUnknown) undecoded_.note(chunk, file.path, *scalar.unfit);
+  };
+  const auto skip = [&](const ScalarRow& scalar) { is_match = evaluate(run, scalar) == Truth::kTrue || is_match; };
+  const auto read = each_scalar(source, record, {.take = take, .leave_out = leave_out, .skip = skip});
   if (!read && read.error().code != Code::kDamage) return read.error();
   if (!read) undecoded_.note(chunk, file.path, read.error());
   return is_match && read;
 }
 
 bool RecordCondition::matches(std::string_view run, const ScalarRow& scalar) const {
-  return !scalars_.are_columns() || evaluate(run, scalar);
+  return !scalars_.are_columns() || evaluate(run, scalar) == Truth::kTrue;
 }
 
-bool RecordCondition::evaluate(std::string_view run, const ScalarRow& scalar) const {
+Condition::Truth RecordCondition::evaluate(std::string_view run, const ScalarRow& scalar) const {
   ConditionEvaluation evaluation(*condition_);
   fields_.note(scalars_.pass(run, scalar, evaluation));
-  const bool is_match = evaluation.finish();
+  const Truth truth = evaluation.finish(scalars_.unknown_field(scalar));
   note(evaluation.seen());
-  return is_match;
+  return truth;
 }
 
 void RecordCondition::note(const std::vector<ConditionEvaluation::Seen>& seen) const {

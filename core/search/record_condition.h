@@ -42,13 +42,13 @@ class RecordCondition {
   // that the condition names, as far as the record's format allows. Fails with the transient errors of
   // RecordDecoder::visit(), with kLimit and with kOutOfMemory.
   //
-  // If the names are columns of scalars, and some of run, tag and value are among them, a record that has scalars
-  // (core/columns/scalar_rows.h) matches if one of these does. A scalar that cannot be a row counts as a record that
-  // cannot be decoded.
+  // If the names are columns of scalars (ScalarFields), a record that has scalars (core/columns/scalar_rows.h) matches
+  // if one of these does, or if a value of several numbers does by the other columns. A scalar with an invalid value
+  // counts as a record that cannot be decoded if the condition depends on that value.
   Result<bool> matches(const RequestContext& context, const RecordDecoder& decoder, const ChunkInfo& chunk,
                        Bytes record, const RecordFile& file) const;
-  // Returns whether a scalar matches. Returns true if the names are not its columns, because the other function decides
-  // for the whole record.
+  // Returns whether a scalar matches, false if that depends on an invalid value. Returns true if the names are not its
+  // columns, because the other function decides for the whole record.
   bool matches(std::string_view run, const ScalarRow& scalar) const;
 
   // Returns what is known of records that could not be decoded, so that the condition did not apply to them.
@@ -73,7 +73,9 @@ class RecordCondition {
     std::atomic<bool> other{false};
   };
 
-  bool evaluate(std::string_view run, const ScalarRow& scalar) const;
+  using Truth = Condition::Truth;
+
+  Truth evaluate(std::string_view run, const ScalarRow& scalar) const;
   Result<bool> matches_scalars(ScalarSource source, const ChunkInfo& chunk, Bytes record, const RecordFile& file) const;
   void note(const std::vector<ConditionEvaluation::Seen>& seen) const;
 

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <utility>
+#include <variant>
 
 namespace recordfs {
 namespace {
@@ -23,22 +25,36 @@ bool is_only_of_scalar(ScalarColumn column) {
   return column != ScalarColumn::kStep && column != ScalarColumn::kWallTime;
 }
 
+// Returns the value of a scalar that has one.
+Scalar value_of(const ScalarRow& scalar) {
+  if (scalar.exact) return std::visit([](auto number) { return Scalar(number); }, *scalar.exact);
+  return scalar.is_float ? Scalar(static_cast<float>(scalar.value)) : Scalar(scalar.value);
+}
+
 }  // namespace
 
 ScalarFields::ScalarFields(const std::vector<std::string>& names)
     : columns_(columns_of(names)), is_of_scalars_(std::ranges::any_of(columns_, is_only_of_scalar)) {}
 
 std::optional<ScalarSource> ScalarFields::source(const RequestContext& context, const RecordDecoder& decoder) const {
-  if (!is_of_scalars_) return std::nullopt;
+  if (!are_columns()) return std::nullopt;
   // A type that cannot be read now makes decoding fail.
-  return scalar_source(decoder.type(context).value_or(std::string_view()));
+  const auto source = scalar_source(decoder.type(context).value_or(std::string_view()));
+  return is_of_scalars_ || source != ScalarSource::kEvents ? source : std::nullopt;
+}
+
+std::size_t ScalarFields::unknown_field(const ScalarRow& scalar) const {
+  if (scalar.has_value) return SIZE_MAX;
+  const auto value = std::ranges::find(columns_, ScalarColumn::kValue);
+  return value == columns_.end() ? SIZE_MAX : static_cast<std::size_t>(value - columns_.begin());
 }
 
 std::vector<FoundField> ScalarFields::pass(std::string_view run, const ScalarRow& scalar, ScalarSink& sink) const {
   std::vector<FoundField> found;
   found.reserve(columns_.size());
+  const std::size_t unknown = unknown_field(scalar);
   const auto take = [&](std::size_t field, const Scalar& value) {
-    sink.take(field, value);
+    if (field != unknown) sink.take(field, value);
     sink.note_element(field);
     found.push_back({.field = field});
   };
@@ -52,9 +68,7 @@ std::vector<FoundField> ScalarFields::pass(std::string_view run, const ScalarRow
         if (scalar.wall_time) take(field, *scalar.wall_time);
         break;
       case ScalarColumn::kTag: take(field, std::string_view(scalar.tag)); break;
-      case ScalarColumn::kValue:
-        take(field, scalar.is_float ? Scalar(static_cast<float>(scalar.value)) : Scalar(scalar.value));
-        break;
+      case ScalarColumn::kValue: take(field, value_of(scalar)); break;
     }
   }
   return found;
@@ -71,13 +85,15 @@ Result<void> visit_fields(const RequestContext& context, const RecordDecoder& de
     return {};
   }
   const std::string run = run_of(*source, path_in_set);
+  for (std::size_t field = 0; field < fields.fields().size(); ++field) fields.declare(field);
   std::optional<Error> left_out;
   const auto take = [&](const ScalarRow& scalar) {
     fields.note(scalars.pass(run, scalar, sink));
     return Result<void>();
   };
-  const auto leave_out = [&](Error error) {
-    if (!left_out) left_out = std::move(error);
+  const auto leave_out = [&](const ScalarRow& scalar) {
+    if (scalars.unknown_field(scalar) == SIZE_MAX) return static_cast<void>(take(scalar));
+    if (!left_out) left_out = *scalar.unfit;
   };
   TRY(each_scalar(*source, record, {.take = take, .leave_out = leave_out}));
   return left_out ? Result<void>(std::move(*left_out)) : Result<void>();

@@ -23,10 +23,12 @@ class ScalarFields {
   // Returns whether all names are columns of scalars.
   bool are_columns() const { return !columns_.empty(); }
   // Returns where the records of `decoder` have scalars; nullopt if they have none, or if the names are fields of the
-  // records: some are no columns of scalars, or all are step and wall_time, which an event has.
+  // records: some are no columns of scalars, or all are step and wall_time of events, which have these themselves.
   std::optional<ScalarSource> source(const RequestContext& context, const RecordDecoder& decoder) const;
 
-  // Passes the values of a scalar to `sink`, by the numbers of their names, and returns the fields that it has.
+  // Returns the field that a scalar has with an unknown value, because that is invalid; SIZE_MAX if there is none.
+  std::size_t unknown_field(const ScalarRow& scalar) const;
+  // Passes the known values of a scalar to `sink`, by the numbers of their names, and returns the fields that it has.
   std::vector<FoundField> pass(std::string_view run, const ScalarRow& scalar, ScalarSink& sink) const;
 
  private:
@@ -36,7 +38,7 @@ class ScalarFields {
 
 // Passes the values of a record's fields to `sink`, and notes which it has: those of its scalars, if the names of the
 // fields are columns of these, and otherwise as RecordDecoder::visit(). `path_in_set` names the run. Fails as that, and
-// as each_scalar(), also if one of the scalars cannot be a row. Thread-safe.
+// as each_scalar(), also if one of the scalars has an invalid value that is wanted. Thread-safe.
 Result<void> visit_fields(const RequestContext& context, const RecordDecoder& decoder, const ChunkInfo& chunk,
                           Bytes record, std::string_view path_in_set, const FieldPaths& fields, ScalarSink& sink);
 

@@ -223,6 +223,7 @@ class Export {
     }
     encoding.has_columns = found->has_columns;
     rows_.refuses_columns = found->table != nullptr && found->schema == nullptr;
+    table_ = found->table;
     encoding.columns = std::move(found->table);
     has_scalars_ = found->schema != nullptr && found->schema->has_scalars();
     encoding.rows = &rows_written_;
@@ -403,6 +404,14 @@ class Export {
     return true;
   }
 
+  // Prints how many values have no row, although nothing is wrong with them.
+  void report_no_scalars() const {
+    const std::uint64_t values = values_without_row(table_.get());
+    if (values == 0) return;
+    print_message(fmt::format("{}: {} without a row, because a scalar is one number", options_.shown_output(),
+                              counted(values, "value")));
+  }
+
   // Prints how many records the output lacks, because the log mentions only the first ones of a place.
   void report_losses() const {
     const LossCount losses = context_.losses();
@@ -425,7 +434,14 @@ class Export {
 
   // Names the files, unless something is wrong with them.
   void finish() {
-    report_condition(options_.condition.get(), is_complete_, context_);
+    // Records that a condition cannot be decided for are omitted as others that cannot be read.
+    const bool omits = options_.skips_damage && options_.condition != nullptr;
+    if (omits) {
+      report_terms(options_.condition.get(), is_complete_, context_);
+      has_unfit_ = has_unfit_ || options_.condition->undecoded().records > 0;
+    } else {
+      report_condition(options_.condition.get(), is_complete_, context_);
+    }
     if (may_finish()) {
       const auto failure = files_->complete();
       if (failure) return static_cast<void>(fail_output(*failure));
@@ -433,7 +449,10 @@ class Export {
     }
     if (may_finish()) {
       if (const auto failure = files_->finish()) return static_cast<void>(fail_output(*failure));
+      report_no_scalars();
       report_losses();
+      if (omits)
+        report_undecoded("--where", options_.condition->undecoded(), "so the condition does not apply", context_);
     } else if (!Interruption::came() && !has_failed_) {
       const int status = context_.status();
       const bool helps = !options_.skips_damage && (status == kExitDamage || (has_unfit_ && status == kExitGood));
@@ -453,6 +472,7 @@ class Export {
   Executor executor_;
   std::optional<Output> stream_;
   RowOptions rows_;
+  std::shared_ptr<const TableColumns> table_;  // of the rows; null: they are no table
   std::optional<ExportFiles> files_;
   Position reached_ = 0;               // in the current file, if reads_all_
   std::uint64_t written_ = 0;          // records

@@ -38,7 +38,11 @@ void report_undecoded(std::string_view option, const UndecodedRecords::Summary& 
 void report_condition(const RecordCondition* condition, bool is_complete, CommandContext& context) {
   if (condition == nullptr || !context.output().good()) return;
   report_undecoded("--where", condition->undecoded(), "so the condition does not apply", context);
-  if (!is_complete) return;
+  report_terms(condition, is_complete, context);
+}
+
+void report_terms(const RecordCondition* condition, bool is_complete, CommandContext& context) {
+  if (condition == nullptr || !is_complete || !context.output().good()) return;
   report_absent_names(condition->absent(), condition->present(), context);
   report_several(condition->several(), context);
   for (const std::string& term : condition->mismatched()) {

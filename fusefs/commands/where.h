@@ -27,6 +27,9 @@ void report_undecoded(std::string_view option, const UndecodedRecords::Summary& 
 // others may have had the names. `condition` may be null.
 void report_condition(const RecordCondition* condition, bool is_complete, CommandContext& context);
 
+// The same without records that cannot be decoded.
+void report_terms(const RecordCondition* condition, bool is_complete, CommandContext& context);
+
 // Prints and notes that there are too many columns, if so. `name`: of the file or set.
 void report_too_many(const std::string& name, const ColumnStatistics& columns, CommandContext& context);
 

@@ -19,10 +19,12 @@ def fixed(number, form, value):
 
 
 def value(tag, number):
-    """Returns a value of a summary: a float, or the bytes of an int64."""
+    """Returns a value of a summary: a float, an int64, or the bytes of several."""
     if isinstance(number, float):
         return field(1, field(1, tag.encode()) + fixed(2, "<f", number))
-    return field(1, field(1, tag.encode()) + field(8, b"\x08\x09" + field(4, struct.pack("<q", number))))
+    content = number if isinstance(number, bytes) else struct.pack("<q", number)
+    shape = b"".join(field(2, field(1, size)) for size in ((len(content) // 8,) if len(content) > 8 else ()))
+    return field(1, field(1, tag.encode()) + field(8, b"\x08\x09" + field(2, shape) + field(4, content)))
 
 
 def events(*steps):
@@ -167,6 +169,44 @@ class Scalars(commands.Case):
         self.assertIn("record 1: a value of a is not exactly a double", done.err)
         self.assertTrue(done.err.endswith("a.csv: 2 rows written; 1 scalar omitted\n"), done.err)
         self.assertEqual([line.split(",")[3:] for line in out.read_text().splitlines()[1:]], [["b", "1"], ["a", "3"]])
+        for option in ("--tags", "--columns"):
+            self.assertEqual(self.recordfs("info", option, path).status, commands.PARTLY_DONE)
+        self.assertIn(b"\n2 scalars with columns\n", self.recordfs("info", "--columns", path).out)
+
+    def test_condition_needs_only_the_values_that_it_depends_on(self):
+        path = self.folder / "odd.tfevents"
+        path.write_bytes(events([("a", 2**53 + 1), ("b", 1.0)], [("a", 3), ("c", b"123")]))
+        for condition, ordinals in (("tag = 'b'", [1]), (f"tag = 'a' and value = {2**53 + 1}", [1]), (f"value > {2**53} and tag = 'a'", [1]), (f"tag != 'c' and value = {2**53}", []),
+                                    ("tag = 'c'", [2]), ("tag = 'a' and step = 1 and value < 4", [2])):
+            self.assertEqual([int(line.split(b"\t")[0]) for line in self.good("ls", "--where", condition, path).splitlines()], ordinals, condition)
+        self.assertEqual([line[2:] for line in self.lines("--where", "tag = 'b' or value = 3", path, ":2")], [["b", 1]])
+        out = self.folder / "a.csv"
+        for condition, rows, message in (("tag = 'a'", ["a,3"], "record 1: a value of a is not exactly a double"), ("value < 4", ["b,1", "a,3"], "1 record cannot be decoded")):
+            for words, lines in (([], None), (["--skip-damage"], rows)):
+                done = self.recordfs("export", "-f", "--where", condition, path, "-o", out, *words)
+                self.assertEqual(done.status, commands.PARTLY_DONE)
+                self.assertIn(message, done.err)
+                self.assertEqual([line.split(",", 3)[3] for line in out.read_text().splitlines()[1:]] if out.exists() else None, lines)
+            out.unlink()
+
+    def test_values_of_several_numbers_are_counted(self):
+        path = self.folder / "several.tfevents"
+        path.write_bytes(events([("a", 1), ("two", struct.pack("<qq", 1, 2))], [("two", struct.pack("<qq", 1, 2))]))
+        for words, message in (([], "2 values without a row"), (["--where", "tag = 'two' and step = 1"], "1 value without a row"), (["--where", "tag = 'a'"], "")):
+            done = self.recordfs("export", path, "-o", "-", "--to", "csv", *words)
+            self.assertEqual(done.status, commands.GOOD)
+            self.assertIn(message, done.err)
+            self.assertEqual(bool(done.err), bool(message))
+
+    def test_step_and_time_are_those_of_scalars_where_records_have_none(self):
+        for name in ("run-g9dvvkua.wandb", "swanlab-2.swanlab"):
+            path = commands.corpus() / "wandb" / name
+            lines = self.lines(path)
+            last = max(line[1] for line in lines)
+            self.assertEqual(self.lines(path, "--where", f"step >= {last}"), [line for line in lines if line[1] == last])
+            selected = len(self.good("ls", path, "--where", "step is not null and (wall_time > 0 or wall_time is null)").splitlines())
+            self.assertEqual(selected, len({line[1] for line in lines}) if name.endswith(".wandb") else len(lines))
+            self.assertEqual(self.recordfs("grep", "--ordinals", "--field", "step", f"^{last}$", path).status, commands.GOOD)
 
 
 if __name__ == "__main__":

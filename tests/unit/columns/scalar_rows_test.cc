@@ -46,8 +46,13 @@ std::vector<std::string> scalars_of(ScalarSource source, const std::string& reco
                                scalar.value));
     return Result<void>();
   };
-  const auto leave_out = [&](const Error& error) { rows.push_back("without: " + error.detail); };
-  const auto read = each_scalar(source, as_bytes(record), {.take = take, .leave_out = leave_out});
+  const auto leave_out = [&](const ScalarRow& scalar) {
+    std::string value;
+    if (scalar.exact) std::visit([&](auto number) { value = fmt::format(" ({})", number); }, *scalar.exact);
+    rows.push_back("without: " + scalar.unfit->detail + value);
+  };
+  const auto skip = [&](const ScalarRow& scalar) { rows.push_back("no scalar: " + scalar.tag); };
+  const auto read = each_scalar(source, as_bytes(record), {.take = take, .leave_out = leave_out, .skip = skip});
   if (!read) rows.push_back(std::string(to_string(read.error().code)));
   return rows;
 }
@@ -88,7 +93,19 @@ TEST(Scalars, TensorsWithoutDimensions) {
       {tensor(19, part(4, half)), "-2.5"},
       {tensor(1, ""), "0"}};
   for (const auto& [rows, value] : cases) EXPECT_EQ(rows, Rows{"7 1.5 t " + value});
-  EXPECT_EQ(tensor(1, part(2, part(2, number(1, 1))) + f32(5, 2.5F)), Rows{}) << "a dimension";
+  const std::string one = part(2, part(2, number(1, 1)) + part(2, number(1, 1))) + f32(5, 2.5F);
+  EXPECT_EQ(tensor(1, one), Rows{"7 1.5 t 2.5"}) << "two dimensions of one element";
+  const auto of_plugin = [&](std::string_view plugin, const std::string& rest) {
+    return events({part(1, "t") + part(8, number(1, 1) + rest) + part(9, part(1, part(1, plugin)))});
+  };
+  EXPECT_EQ(of_plugin("scalars", one), Rows{"7 1.5 t 2.5"});
+  EXPECT_EQ(of_plugin("histograms", one), Rows{});
+  EXPECT_EQ(of_plugin("histograms", f32(5, 2.5F)), Rows{"7 1.5 t 2.5"});
+  const std::string two = part(2, part(2, number(1, 2))) + part(5, f32(0, 1).substr(1) + f32(0, 2).substr(1));
+  EXPECT_EQ(tensor(1, two), Rows{"no scalar: t"});
+  EXPECT_EQ(of_plugin("scalars", part(2, part(2, ""))), Rows{"no scalar: t"}) << "no element";
+  EXPECT_EQ(of_plugin("histograms", two), Rows{});
+  EXPECT_EQ(tensor(1, part(2, number(3, 1))), Rows{"no scalar: t"}) << "an unknown rank";
   EXPECT_EQ(tensor(7, part(8, "text")), Rows{});
   EXPECT_EQ(tensor(1, part(4, "123")), Rows{"without: the tensor of t has a wrong size"});
 }
@@ -96,11 +113,12 @@ TEST(Scalars, TensorsWithoutDimensions) {
 TEST(Scalars, ScalarThatIsNoRowIsLeftOutAlone) {
   const std::string inexact = part(8, number(1, 9) + number(10, (std::uint64_t{1} << 53) + 1));
   EXPECT_EQ(events({part(1, "a") + inexact, part(1, "b") + f32(2, 1), part(1, "\xFF") + f32(2, 1)}),
-            (Rows{"without: a value of a is not exactly a double", "7 1.5 b 1", "without: a tag is not UTF-8"}));
+            (Rows{"without: a value of a is not exactly a double (9007199254740993)", "7 1.5 b 1",
+                  "without: a tag is not UTF-8"}));
   const auto item = [](std::string_view key, std::string_view json) { return part(1, part(1, key) + part(16, json)); };
   EXPECT_EQ(
       scalars_of(ScalarSource::kHistory, part(2, item("a", "1e999") + item("b", "{") + item("c", "1"))),
-      (Rows{"without: the value of b is not JSON", "without: a value of a is not exactly a double", "null null c 1"}));
+      (Rows{"without: a value of a is not exactly a double", "without: the value of b is not JSON", "null null c 1"}));
 }
 
 TEST(Scalars, ScalarsOfSwanLab) {
@@ -127,7 +145,8 @@ TEST(Scalars, HistoryOfRuns) {
   EXPECT_EQ(history(item("loss", "9007199254740994")), Rows{"null null loss 9007199254740994"});
   for (const char* const json :
        {"9007199254740993", "-9007199254740993", "18446744073709551615", "18446744073709551616"}) {
-    EXPECT_EQ(history(item("loss", json)), Rows{"without: a value of loss is not exactly a double"}) << json;
+    const std::string exact = std::string_view(json).ends_with("616") ? "" : fmt::format(" ({})", json);
+    EXPECT_EQ(history(item("loss", json)), Rows{"without: a value of loss is not exactly a double" + exact});
   }
   for (const char* const json : {"{", "1.2.3", "-"}) {
     EXPECT_EQ(history(item("loss", json)), Rows{"without: the value of loss is not JSON"}) << json;
