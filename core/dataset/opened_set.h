@@ -56,6 +56,8 @@ struct SkippedRegion {
   std::optional<std::uint64_t> records_lost{};
   Code code = Code::kDamage;
   std::string reason{};
+  std::optional<std::uint64_t> first_skipped{};  // ordinal in the data set of a record that cannot be decoded
+  std::uint64_t last_skipped = 0;
 };
 
 // The first kMost of them. Thread-safe.
@@ -74,6 +76,23 @@ class SkippedRegions {
          .records_lost = problem.records_lost,
          .code = problem.error.code,
          .reason = problem.error.detail});
+  }
+  // Adds a record of the chunk at `begin` that cannot be decoded; `ordinal` is that in the data set. Records of a chunk
+  // that come in order are counted once.
+  void add_record(std::size_t shard, Position begin, std::uint64_t ordinal, const Error& why) {
+    const std::lock_guard lock(mutex_);
+    Regions& regions = regions_[shard];
+    const auto known = regions.find(begin);
+    if (known == regions.end() && count_ == kMost) return;
+    SkippedRegion& region = regions[begin];
+    if (known == regions.end()) {
+      ++count_;
+      region = {.end = begin, .records_lost = 0, .code = why.code, .reason = why.detail, .first_skipped = ordinal};
+    } else if (ordinal <= region.last_skipped) {
+      return;
+    }
+    region.last_skipped = ordinal;
+    if (region.records_lost) ++*region.records_lost;
   }
   Regions of(std::size_t shard) const {
     const std::lock_guard lock(mutex_);

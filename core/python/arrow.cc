@@ -194,9 +194,7 @@ class ArrowRecords {
         std::min({readable() - at_, kMostRecords - batch.records(), static_cast<std::size_t>(part.records - in_part_)});
     const std::size_t taken = schema_ == nullptr ? append(batch, count) : decode(batch, count);
     for (std::size_t i = 0; i < taken; ++i) {
-      const bool is_selected = !block_.ordinals.empty();
-      const std::uint64_t ordinal = is_selected ? block_.ordinals[at_ + i] : block_.first_ordinal + at_ + i;
-      batch.numbers[0].push_back(static_cast<std::int64_t>(ordinal));
+      batch.numbers[0].push_back(static_cast<std::int64_t>(ordinal_of(at_ + i)));
       batch.numbers[1].push_back(static_cast<std::int64_t>(block_.shard));
       batch.numbers[2].push_back(static_cast<std::int64_t>(part.begin));
       batch.numbers[3].push_back(static_cast<std::int64_t>(part.index + in_part_ + i));
@@ -234,7 +232,7 @@ class ArrowRecords {
       if (is_over_) return i;
       // Scalars are no rows of their record. Without the record, a row of nulls would look like a good one.
       const bool has_row = !schema_->has_scalars() && !has_rows_alone_;
-      if (!appended && has_rows_alone_) set_->skipped().add(block_.shard, {.error = left_out.errors.front()});
+      if (!appended && has_rows_alone_) note_unfit(left_out.errors.front(), at_ + i);
       if (!appended) appended = has_row ? rows.append_null() : Result<void>();
       if (!appended) {
         batch.is_full = true;
@@ -243,6 +241,14 @@ class ArrowRecords {
       batch.bytes += record.size();
     }
     return count;
+  }
+
+  std::uint64_t ordinal_of(std::size_t index) const {
+    return block_.ordinals.empty() ? block_.first_ordinal + index : block_.ordinals[index];
+  }
+
+  void note_unfit(const Error& why, std::size_t index) const {
+    set_->skipped().add_record(block_.shard, why.position, ordinal_of(index), why);
   }
 
   const std::shared_ptr<OpenedSet> set_;

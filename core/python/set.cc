@@ -268,8 +268,10 @@ py::list damage(const OpenedSet& set, std::size_t shard) {
     skipped.erase(skipped.lower_bound(row.region.begin), skipped.lower_bound(row.region.end));
   }
   for (const auto& [begin, region] : skipped) {
+    std::string reason = with_arguments(region.reason);
+    if (region.first_skipped) reason = fmt::format("record {}: {}", *region.first_skipped, reason);
     list.append(py::make_tuple(begin, region.end, region.first_ordinal, region.records_lost,
-                               shown_text(to_string(region.code)), shown_text(region.reason), 0));
+                               shown_text(to_string(region.code)), shown_text(reason), 0));
   }
   return list;
 }

@@ -62,8 +62,14 @@ class Columns(cases.Case):
     def test_rows_that_do_not_fit_are_skipped_as_damage(self):
         path = self.write("a.tfrecord", [example({"a": [1]}), example({"a": [b"x"]}), example({"a": [3]})])
         skipping = recordfs.open(path, on_damage="skip")
-        self.assertEqual(list(skipping.select("a")), [{"a": 1}, {"a": 3}])
-        self.assertIn("feature a", skipping.damage[0].reason)
+        for _ in range(2):
+            self.assertEqual(list(skipping.select("a")), [{"a": 1}, {"a": 3}])
+        self.assertEqual((len(skipping.damage), skipping.damage[0].records_lost), (1, 1))
+        self.assertRegex(skipping.damage[0].reason, "^record 1: feature a ")
+        late = recordfs.open(self.write("c.tfrecord", [example({"a": [1]})] * 1024 + [example({"b": [1]})] * 3), on_damage="skip")
+        self.assertEqual((len(late.select()[:]), [one.records_lost for one in late.damage]), (1024, [3]))
+        self.assertIn("(try: scan_columns=True)", late.damage[0].reason)
+        self.assertEqual((late.select("a")[1:3], late.select("a")[:0]), ([{"a": 1}] * 2, []))
         with self.assertRaises(recordfs.UnsupportedError):
             list(recordfs.open(path).select("a"))
         texts = recordfs.open(self.write("b.tfrecord", [b'{"a": 1}', b"[1]", b"text"]))
@@ -161,7 +167,7 @@ class Columns(cases.Case):
             with self.assertRaises(ValueError):
                 ds.column_statistics(**words)
         mixed = self.write("b.tfrecord", [b'{"a": 1}', b"text"])
-        with self.assertRaisesRegex(recordfs.UnsupportedError, "1 records cannot be decoded, so they have no columns"):
+        with self.assertRaisesRegex(recordfs.UnsupportedError, "1 record cannot be decoded, so they have no columns"):
             recordfs.open(mixed).column_statistics()
         self.assertEqual(recordfs.open(mixed, on_damage="skip").column_statistics()[0]["records"], 1)
         content = bytearray(mixed.read_bytes())

@@ -1,6 +1,7 @@
 """The columns of records: their names and types, rows of them, and NumPy arrays."""
 from __future__ import annotations
 
+import itertools
 import json
 import warnings
 from collections.abc import Iterator, Sequence
@@ -269,6 +270,12 @@ class Selection:
             for part, value in zip(parts, values):
                 part.append(value)
         return {column.name: _joined(numpy, column, part) for column, part in zip(self.columns, parts)}
+
+    def __getitem__(self, rows: slice) -> list[dict[str, Any]]:
+        """Returns some of the first rows, as ``[:10]`` says, which may not count from the end."""
+        if not isinstance(rows, slice):
+            raise TypeError("a selection has slices of rows, such as [:10]")
+        return list(itertools.islice(self, rows.start, rows.stop, rows.step))
 
     def __repr__(self) -> str:
         return f"<recordfs.Selection {', '.join(column.name for column in self.columns)}>"
