@@ -9,7 +9,7 @@
 #include "core/export/export_columns.h"
 #include "core/export/export_format.h"
 #include "fusefs/commands/command_context.h"
-#include "fusefs/commands/export_files.h"
+#include "core/export/export_files.h"
 #include "fusefs/commands/record_words.h"
 #include "fusefs/commands/where.h"
 

@@ -1,4 +1,4 @@
-// The files that `export` writes: one, or the shards of a data set.
+// The files of an export: one, or the shards of a data set.
 #pragma once
 
 #include <sys/types.h>
@@ -44,7 +44,7 @@ class ExportFiles {
   };
 
   // `place`, `executor`, and `stream` for an output that is not a file, must outlive the object.
-  ExportFiles(const OutputPlace& place, Output& stream, Executor& executor, Options options);
+  ExportFiles(const OutputPlace& place, TextOutput& stream, Executor& executor, Options options);
 
   // Fails if a file exists that must not be replaced, as far as the names are known. One that is read must not be.
   std::optional<Failure> check() const;

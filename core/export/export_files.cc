@@ -1,4 +1,4 @@
-#include "fusefs/commands/export_files.h"
+#include "core/export/export_files.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -11,7 +11,7 @@
 
 namespace recordfs {
 
-ExportFiles::ExportFiles(const OutputPlace& place, Output& stream, Executor& executor, Options options)
+ExportFiles::ExportFiles(const OutputPlace& place, TextOutput& stream, Executor& executor, Options options)
     : place_(place), stream_(stream), executor_(executor), options_(std::move(options)) {}
 
 std::string ExportFiles::name_of(std::uint64_t shard, std::uint64_t shards) const {
