@@ -255,10 +255,10 @@ RECORDFS_MUST_CHECK recordfs_status recordfs_database_open(const char* path, con
 /* Frees a database. No other thread may use it. */
 void recordfs_database_close(recordfs_database* database);
 
-/* Returns the value of a key in a column family; NULL: the default one. `key` may be NULL if it is empty. Fails with RECORDFS_NOT_FOUND if the key has no
-   value; with RECORDFS_DAMAGE if the value is damaged, or a newer one may be lost; with RECORDFS_UNSUPPORTED if it
-   needs a merge operator of the database's program, or if it is a wide-column entity with other columns than the
-   default one; and as recordfs_database_open(). Thread-safe. */
+/* Returns the value of a key in a column family; NULL: the default one. `key` may be NULL if it is empty. Fails with
+   RECORDFS_NOT_FOUND if the key has no value; with RECORDFS_DAMAGE if the value is damaged, or a newer one may be lost;
+   with RECORDFS_UNSUPPORTED if it needs a merge operator of the database's program, or if it is a wide-column entity
+   with other columns than the default one; and as recordfs_database_open(). Thread-safe. */
 RECORDFS_MUST_CHECK recordfs_status recordfs_database_get(const recordfs_database* database, const char* family,
                                                           const void* key, size_t key_size, recordfs_bytes** value);
 
@@ -274,8 +274,8 @@ typedef struct recordfs_entry {
 } recordfs_entry;
 
 /* Iterates over the keys of a column family, NULL for the default one, in the order of its comparator. `prefix_size`: 0
-   for all keys, also if `prefix` is NULL; otherwise only those that begin with `prefix`. Fails with RECORDFS_NOT_FOUND if there is no such column
-   family. */
+   for all keys, also if `prefix` is NULL; otherwise only those that begin with `prefix`. Fails with RECORDFS_NOT_FOUND
+   if there is no such column family. */
 RECORDFS_MUST_CHECK recordfs_status recordfs_keys_open(const recordfs_database* database, const char* family,
                                                        const void* prefix, size_t prefix_size, recordfs_keys** keys);
 

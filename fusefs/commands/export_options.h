@@ -7,9 +7,9 @@
 
 #include "core/dataset/random_order.h"
 #include "core/export/export_columns.h"
+#include "core/export/export_files.h"
 #include "core/export/export_format.h"
 #include "fusefs/commands/command_context.h"
-#include "core/export/export_files.h"
 #include "fusefs/commands/record_words.h"
 #include "fusefs/commands/where.h"
 
