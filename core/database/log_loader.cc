@@ -147,7 +147,9 @@ bool LogLoader::may_lack_log(std::uint64_t after, std::uint64_t before) const {
     if (number > after && number < before) known.insert(number);
   };
   for (const DirectoryEntry& entry : state_.listing_) {
-    add(options_file_number(entry.name).value_or(entry.is.number));
+    const auto options = options_file_number(entry.name);
+    add(options.value_or(entry.is.number));
+    if (options && *options > 0) add(*options - 1);  // of its temporary name
   }
   for (const auto& [number, table] : state_.files_.tables) add(number);
   for (const auto& [number, file] : state_.files_.blob_files) add(number);

@@ -111,11 +111,12 @@ TEST(MissingLogTest, GapIsALossOnlyWhereALogMayHaveBeen) {
     database.write(other, "");
     return database.read();
   };
-  const Records intact = {"a=1", "b=1"}, lost = {"a=1", "b=1", "000008.log: the writes 11 to 14 are in no log"};
+  const Records intact = {"a=1", "b=1"}, lost = {"a=1", "b=1", "000009.log: the writes 11 to 14 are in no log"};
   EXPECT_EQ(read_with("000006.log", "LOCK"), intact);  // they were written without a log
-  EXPECT_EQ(read_with("000008.log", "LOCK"), lost);
-  EXPECT_EQ(read_with("000008.log", "000006.sst"), intact);  // 7 is that of OPTIONS
-  EXPECT_EQ(read_with("000008.log", "000009.sst"), lost);
+  EXPECT_EQ(read_with("000008.log", "LOCK"), intact);  // 6 and 7 are those of OPTIONS
+  EXPECT_EQ(read_with("000009.log", "LOCK"), lost);
+  EXPECT_EQ(read_with("000009.log", "000008.sst"), intact);
+  EXPECT_EQ(read_with("000009.log", "000010.sst"), lost);
 }
 
 TEST(MissingLogTest, LogOfTheTimeOfTheLastEditMustExist) {
