@@ -12,8 +12,9 @@
 namespace recordfs {
 
 // Writes copies to a directory. Until a copy is complete it is a hidden file, whose name has a hash of the source's id
-// and size. So a later copy of the same bytes finds what an ended process or a failure has left, and that of other
-// bytes removes it. Nothing is written through a symbolic link. Thread-safe.
+// and size. So a later copy of the same bytes finds what an ended process or a failure has left, and continues after
+// the bytes that have their CopySums. That of other bytes removes it. Nothing is written through a symbolic link or to
+// a file that has another name. Thread-safe.
 class FileCopier {
  public:
   struct Failure {
@@ -32,7 +33,7 @@ class FileCopier {
                               const std::function<void(std::uint64_t bytes)>& progress) const;
 
  private:
-  // Opens the file that holds a copy until it is complete, and locks it.
+  // Opens the file that holds a copy until it is complete, and locks it. `unfinished`: its name without the end.
   Result<Descriptor> open_unfinished(const std::string& unfinished) const;
   // Removes what is left of copies of other bytes to the same name.
   void remove_others(const std::string& beginning, const std::string& unfinished) const;

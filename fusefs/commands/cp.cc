@@ -305,8 +305,8 @@ RunCommand declare_cp(CLI::App& app) {
   auto* const raw = app.add_flag(
       "--raw", options->is_raw,
       "copy whole files as they are, not their records; RANGE must be :\n"
-      "A copy gets its name once it is complete. Until then it is a hidden file beside it, which the same command "
-      "continues if the file that is copied has not changed.");
+      "A copy gets its name once it is complete. Until then hidden files have its bytes and their checksums. The same "
+      "command continues after the bytes that still match them, if the file that is copied has not changed.");
   declare_value(
       app, "--suffix", "S",
       [options = options.get()](const std::string& text) {
