@@ -98,6 +98,13 @@ class Recover {
     recover_all();
     remove_empty_directories(place_->directory.number(), created_);
     progress_.finish();
+    if (is_one_file_ ? has_published_ : has_published_ || !Interruption::came()) {
+      for (const std::string& path : unwritten_) {
+        report_.write(skipped_line(path, finding_of_file("unwritten", "this file is not recovered", Impact::kDamage)));
+      }
+    } else {
+      report_.discard();
+    }
     if (!Interruption::came() || has_published_) {
       if (const auto finished = report_.finish(); !finished) fail_to_write(report_.path(), finished.error());
     }
@@ -146,6 +153,8 @@ class Recover {
           &missing));
     }
     is_one_file_ = files.size() == 1;
+    unwritten_.reserve(files.size());
+    for (const RecoveredFile& file : files) unwritten_.push_back(file.path);
     if (progress_.is_shown()) {
       for (const RecoveredFile& file : files) progress_.expect(size_of(file.path));
     }
@@ -236,9 +245,16 @@ class Recover {
         progress_.clear();
         const auto directory = open_directory_of(place_->directory.number(), name, &created_);
         if (!directory) return fail_to_write(target, directory.error());
+        if (const auto finished = finish_report_of_one(); !finished) {
+          return fail_to_write(report_.path(), finished.error());
+        }
         const auto linked = (*linker_)->link(path, *source, name);
-        has_published_ = has_published_ || linked;
-        return linked ? true : fail_to_write(target, linked.error());
+        if (linked) {
+          note_published(path);
+          return true;
+        }
+        if (is_one_file_) report_.withdraw();
+        return fail_to_write(target, linked.error());
       }
       progress_.expect(store->source().size());
     }
@@ -276,18 +292,29 @@ class Recover {
     if (!recovered.error) {
       if (auto completed = output.complete(); !completed) recovered.error = std::move(completed).error();
     }
-    if (!recovered.error && is_one_file_) {
-      const auto finished = report_.finish();
+    if (!recovered.error) {
+      const auto finished = finish_report_of_one();
       if (!finished) return fail_to_write(report_.path(), finished.error());
     }
     if (!recovered.error) {
       if (auto published = output.publish(); !published) recovered.error = std::move(published).error();
-      has_published_ = has_published_ || !recovered.error;
+      if (!recovered.error) note_published(path);
     }
     print_losses(path, recovered);
     if (!recovered.error) return true;
     if (is_one_file_) report_.withdraw();
     return fail_to_write(recovered.error->code == Code::kUnsupported ? path : target, *recovered.error);
+  }
+
+  // Gives the report of one file its name, which comes before that of the file. That of a set gets it last.
+  Result<void> finish_report_of_one() {
+    if (!is_one_file_) return {};
+    return report_.finish();
+  }
+
+  void note_published(const std::string& path) {
+    has_published_ = true;
+    std::erase(unwritten_, path);
   }
 
   bool fail_to_write(const std::string& target, const Error& error) {
@@ -324,6 +351,7 @@ class Recover {
   int failure_ = kExitGood;             // the worst status of files that are not written
   bool is_one_file_ = false;            // whose report is complete before the file is
   bool has_published_ = false;          // a file, which the report describes
+  std::vector<std::string> unwritten_;  // paths of the files without an output
 };
 
 }  // namespace

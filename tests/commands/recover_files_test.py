@@ -155,7 +155,29 @@ class RecoverFiles(commands.Case):
             running.send_signal(signal.SIGTERM)
             running.wait(commands.PATIENCE)
         self.assertIn(running.returncode, (-signal.SIGTERM, commands.DAMAGE))
-        self.assertEqual(len((self.out / "lost").read_bytes().splitlines()), 1)
+        lines = [json.loads(line) for line in (self.out / "lost").read_bytes().splitlines()]
+        self.assertTrue(lines.pop(0)["records_lost"])
+        self.assertEqual([(line["file"], line["class"]) for line in lines],
+                         [] if (self.out / "b").exists() else [(str(sources[1]), "unwritten")])
+
+    def test_report_of_a_set_lists_files_that_are_not_written(self):
+        sources = [self.copy(name) for name in (DAMAGED, "tfrecord/runs.tfrecord", SHARDS[0])]
+        (self.out / sources[1].name).mkdir()
+        report = self.out / "lost"
+        words = ("recover", *sources, "-o", f"{self.out}/", "-f", "--report")
+        self.assertEqual(self.recordfs(*words, report).status, commands.PARTLY_DONE)
+        lines = report.read_bytes()
+        self.assertEqual(self.recordfs(*words, "-").out, lines)
+        written = sorted(path.name for path in self.out.iterdir() if path.is_file())
+        unwritten = [str(source) for source in sources if source.name not in written]
+        self.assertIn(str(sources[1]), unwritten)
+        self.assertEqual([line["file"] for line in map(json.loads, lines.splitlines()) if line["class"] == "unwritten"], unwritten)
+
+    def test_file_that_cannot_be_opened_leaves_no_report(self):
+        source = self.folder / "other"
+        source.write_bytes(b"neither a container nor empty")
+        done = self.recordfs("recover", source, "-o", self.out / "x", "--report", self.out / "lost")
+        self.assertEqual((done.status, os.listdir(self.out)), (commands.CANNOT_OPEN, []))
 
     def test_output_is_never_a_pipe_or_device(self):
         source = commands.sample(DAMAGED)
