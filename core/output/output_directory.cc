@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "core/output/output_file.h"
+#include "core/output/subdirectories.h"
 
 namespace recordfs {
 namespace {
@@ -60,6 +61,8 @@ Result<std::unique_ptr<OutputDirectory>> OutputDirectory::create(const std::stri
   if (!target.has_filename()) target = target.parent_path();  // a slash at the end
   struct stat st {};
   if (::lstat(target.c_str(), &st) == 0) return system_error(EEXIST);
+  const std::string above = target.has_parent_path() ? target.parent_path().string() : ".";
+  if (::stat(above.c_str(), &st) != 0 && errno == ENOENT) return no_directory(above + "/");
   const std::string unfinished = (target.parent_path() / hidden_name(target.filename().string())).string();
   HelperProcess helper("recordfs-writer", {}, [&](int line) { serve_directory(line, unfinished, target.string()); });
   if (!helper.is_there()) return system_error(EAGAIN);

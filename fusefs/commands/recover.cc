@@ -52,6 +52,12 @@ std::optional<struct stat> status_at(const std::string& path) {
   return ::stat(path.c_str(), &st) == 0 ? std::optional(st) : std::nullopt;
 }
 
+// Returns the directory that a directory is in, with a slash.
+std::string above(const std::string& directory) {
+  const std::string parent = std::filesystem::path(directory).parent_path().parent_path().string();
+  return parent.ends_with('/') ? parent : parent + '/';
+}
+
 // Finds where the files are written. In a directory, which has no OutputPlace::name, each has its own path.
 Result<OutputPlace> place_of(const std::string& output) {
   const auto existing = status_at(output);
@@ -62,6 +68,7 @@ Result<OutputPlace> place_of(const std::string& output) {
   if (!output.ends_with('/') && !(existing && S_ISDIR(existing->st_mode))) return OutputPlace::at(output);
   OutputPlace place{.directory_name = output};
   place.directory = Descriptor(::open(output.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!place.directory && errno == ENOENT) return no_directory(above(output));
   if (!place.directory) return system_error(errno);
   return place;
 }

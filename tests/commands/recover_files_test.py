@@ -57,6 +57,16 @@ class RecoverFiles(commands.Case):
         done = self.recordfs("recover", "-f", source, other, "-o", other.parent)  # the output of the one is the other
         self.assertEqual((done.status, [path.read_bytes() for path in read]), (commands.WRONG_USE, before), done.err)
 
+    def test_output_in_a_missing_directory_is_refused(self):
+        database = self.folder / "database"
+        database.mkdir()
+        (database / "CURRENT").write_bytes(b"MANIFEST-000001\n")
+        (database / "MANIFEST-000001").touch()
+        for source in (self.copy(DAMAGED), database):
+            for output in ("none/x", "none/x/", "none/x//"):
+                self.assert_ends(commands.PARTLY_DONE, f": there is no directory {self.folder}/none/",
+                                 "recover", source, "-o", f"{self.folder}/{output}")
+
     def test_report_has_another_name_than_the_output(self):
         source = self.copy(DAMAGED)
         self.assert_ends(commands.WRONG_USE, "is the report", "recover", source, "-o", f"{self.out}/", "--report", self.out / source.name)
