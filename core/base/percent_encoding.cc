@@ -25,20 +25,21 @@ std::string percent_encoded(std::string_view key, std::string_view also) {
   return name;
 }
 
-std::optional<std::string> percent_decoded(std::string_view name, std::string_view also) {
-  std::string key;
+std::string percent_decoded(std::string_view name) {
+  std::string bytes;
   for (std::size_t i = 0; i < name.size(); ++i) {
-    if (name[i] != '%') {
-      key += name[i];
-      continue;
-    }
     unsigned char byte = 0;
     const std::string_view digits = name.substr(i + 1, 2);
     const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), byte, 16);
-    if (digits.size() < 2 || parsed.ptr != digits.data() + digits.size()) return std::nullopt;
-    key += static_cast<char>(byte);
-    i += 2;
+    const bool is_encoded = name[i] == '%' && digits.size() == 2 && parsed.ptr == digits.data() + digits.size();
+    bytes += is_encoded ? static_cast<char>(byte) : name[i];
+    if (is_encoded) i += 2;
   }
+  return bytes;
+}
+
+std::optional<std::string> percent_decoded(std::string_view name, std::string_view also) {
+  std::string key = percent_decoded(name);
   if (percent_encoded(key, also) != name) return std::nullopt;
   return key;
 }

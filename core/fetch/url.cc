@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "core/base/parse_number.h"
+#include "core/base/percent_encoding.h"
 
 namespace recordfs::fetch {
 namespace {
@@ -127,15 +128,7 @@ std::string percent_encoded(std::string_view value, std::string_view also) {
   return text;
 }
 
-std::string percent_decoded(std::string_view text) {
-  std::string bytes;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const auto byte = encoded_byte(text.substr(i));
-    bytes += byte.value_or(text[i]);
-    if (byte) i += 2;
-  }
-  return bytes;
-}
+std::string percent_decoded(std::string_view text) { return recordfs::percent_decoded(text); }
 
 std::string as_sent(std::string_view text) {
   constexpr std::string_view kForbidden = "\"<>\\^`{|}\x7F";

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "core/base/percent_encoding.h"
+
 namespace recordfs {
 namespace {
 
@@ -39,12 +41,6 @@ std::string shell_word(const std::string& word) {
   return quoted + "'";
 }
 
-// Returns the name of a file that `recordfs cp --raw` copies from a URL.
-std::string copied_name(const std::string& url) {
-  const std::string path = url.substr(0, url.starts_with("http") ? url.find_first_of("?#") : std::string::npos);
-  return path.substr(path.rfind('/') + 1);
-}
-
 std::string hint_of(const Wrapper& wrapper, const std::string& path) {
   const bool is_input = path == "-";
   if (is_input && !wrapper.filter.empty()) return fmt::format("{} | recordfs COMMAND -", wrapper.filter);
@@ -55,6 +51,16 @@ std::string hint_of(const Wrapper& wrapper, const std::string& path) {
 }
 
 }  // namespace
+
+std::string copied_name(const std::string& url) {
+  const bool is_encoded = url.starts_with("http");
+  std::string path = url;
+  if (is_encoded) path.resize(std::min(path.find_first_of("?#"), path.size()));
+  std::string name = path.substr(path.rfind('/') + 1);
+  std::string decoded = is_encoded ? percent_decoded(name) : name;
+  const bool is_name = decoded.find_first_of("/\0"sv) == std::string::npos && decoded != "." && decoded != "..";
+  return is_name ? decoded : name;
+}
 
 std::optional<std::string> wrapped_file(Bytes head, const std::string& path, bool is_remote) {
   const std::string_view text = as_text(head);

@@ -17,4 +17,8 @@ inline constexpr std::size_t kWrappedHead = 512;
 // Thread-safe.
 std::optional<std::string> wrapped_file(Bytes head, const std::string& path, bool is_remote);
 
+// Returns the name that `recordfs cp --raw` gives to the copy of a URL's file: that of the server's listing. A name
+// that would be no file name, as one with a slash, stays encoded. Thread-safe.
+std::string copied_name(const std::string& url);
+
 }  // namespace recordfs

@@ -305,6 +305,7 @@ RunCommand declare_cp(CLI::App& app) {
   auto* const raw = app.add_flag(
       "--raw", options->is_raw,
       "copy whole files as they are, not their records; RANGE must be :\n"
+      "Of a directory, these are the containers and the empty files; 'FILE/*' means all files. "
       "A copy gets its name once it is complete. Until then hidden files have its bytes and their checksums. The same "
       "command continues after the bytes that still match them, if the file that is copied has not changed.");
   declare_value(

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cerrno>
 #include <map>
+#include <set>
 #include <string>
 #include <thread>
 #include <utility>
@@ -13,7 +14,10 @@
 
 #include "core/base/storage.h"
 #include "core/base/thread.h"
+#include "core/base/utf8.h"
+#include "core/dataset/shard_list.h"
 #include "core/output/file_copier.h"
+#include "core/store/wrapped_file.h"
 #include "fusefs/commands/named_sets.h"
 #include "fusefs/commands/progress.h"
 #include "fusefs/exit_status.h"
@@ -29,11 +33,24 @@ struct WholeFile {
   std::string name;  // of the copy
 };
 
-// Returns the last component of a path, without what follows the path of a URL.
+// Returns the last component of a path, as its server's listing has it.
 std::string file_name(const std::string& path) {
   const Location location(path);
-  const std::string text = location.text().substr(0, location.storage().path_size(location.text()));
-  return text.substr(text.rfind('/') + 1);
+  return location.is_local() ? std::string(location.name()) : copied_name(location.text());
+}
+
+// Adds the empty files of the directories among the words, which are no containers yet.
+void add_empty_files(const std::vector<std::string>& words, std::vector<Shard>& files) {
+  std::set<std::string> listed;
+  for (const Shard& file : files) listed.insert(file.path);
+  for (const std::string& word : words) {
+    if (listed.contains(word) || !is_directory(word)) continue;
+    for (std::string& path : list_files(word).value_or(std::vector<std::string>())) {
+      if (listed.contains(path)) continue;
+      const auto status = status_of({}, Location(path));
+      if (status && status->is_file() && status->size == 0) files.push_back({.path = std::move(path)});
+    }
+  }
 }
 
 class WholeFiles {
@@ -96,8 +113,14 @@ class WholeFiles {
 }  // namespace
 
 int copy_whole_files(const RecordWords& words, Result<Descriptor> directory, bool replaces, CommandContext& context) {
-  const auto list = name_shards(words, context);
+  if (const std::string* const database = database_among(words.files)) {
+    context.fail(kExitWrongUse, printable(*database) + ": a database, which has other files too (try: '" +
+                                    printable(*database) + "/*')");
+    return context.status();
+  }
+  auto list = name_shards(words, context);
   if (!list) return context.status();
+  add_empty_files(words.files, list->shards);
   if (!directory) {
     print_message(fmt::format("{}: {}", words.directory, directory.error().detail));
     return kExitCannotOpen;

@@ -4,6 +4,7 @@ import base64
 import json
 import os
 import re
+import shutil
 import signal
 import stat
 import subprocess
@@ -279,6 +280,27 @@ class Cp(commands.Case):
         self.assertEqual(self.copied(), {self.file.name: b"mine"})
         self.good("cp", "--raw", "-f", self.file, ":", self.target)
         self.assertEqual(self.copied(), {self.file.name: self.file.read_bytes()})
+
+    def test_raw_copies_the_containers_and_the_empty_files_of_a_directory(self):
+        source = self.folder / "source"
+        source.mkdir()
+        for name in ("empty", ".hidden", "empty.tfrecord"):
+            (source / name).touch()
+        (source / "below").mkdir()
+        (source / "text").write_bytes(b"text")
+        shutil.copy(self.file, source)
+        self.good("cp", "--raw", source, ":", self.target)
+        self.assertEqual(self.copied(), {"empty": b"", "empty.tfrecord": b"", self.file.name: self.file.read_bytes()})
+
+    def test_raw_copies_no_part_of_a_database(self):
+        database = self.folder / "database"
+        database.mkdir()
+        (database / "CURRENT").write_bytes(b"MANIFEST-000001\n")
+        (database / "MANIFEST-000001").touch()
+        self.assert_ends(commands.WRONG_USE, r"a database, .*\(try: '\S+/database/\*'\)", "cp", "--raw", database, ":", self.target)
+        self.assertEqual(self.copied(), {})
+        self.good("cp", "--raw", f"{database}/*", ":", self.target)
+        self.assertEqual(self.copied(), {path.name: path.read_bytes() for path in database.iterdir()})
 
     def test_raw_writes_through_no_link(self):
         elsewhere = self.folder / "elsewhere"

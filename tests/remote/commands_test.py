@@ -4,6 +4,7 @@ import gzip
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import tempfile
@@ -329,13 +330,13 @@ class Names(Case):
         self.assertIn("(try: an entry of this host in ~/.netrc)", self.answer(["info", started.url("names/q")]).err)
 
     def test_hint_for_a_compressed_file_works(self):
-        url = self.serve(self.root).url("names/co:mpressed.riegeli.gz")
-        with gzip.open(self.root / "names/co:mpressed.riegeli.gz", "wb") as file:
+        url = self.serve(self.root).url("names/") + "co:m%20pressed.riegeli.gz"
+        with gzip.open(self.root / "names/co:m pressed.riegeli.gz", "wb") as file:
             file.write(built.sample("riegeli/simple_zstd9.riegeli").read_bytes())
         hint = re.search(r"\(try: recordfs (.*) && (gunzip -k [^&]*)\)\n\Z", self.answer(["info", url]).err)
         self.assertEqual(self.answer(hint[1].split(), cwd=self.folder).status, 0)
-        subprocess.run(hint[2].split(), cwd=self.folder, check=True)
-        unpacked = self.folder / hint[2].split()[-1].removesuffix(".gz")
+        subprocess.run(shlex.split(hint[2]), cwd=self.folder, check=True)
+        unpacked = self.folder / shlex.split(hint[2])[-1].removesuffix(".gz")
         self.assertEqual(self.answer(["cat", unpacked, "7"]), self.expected)
 
     def test_url_of_an_unknown_scheme_is_reported_as_such(self):

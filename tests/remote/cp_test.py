@@ -8,6 +8,7 @@ import signal
 import subprocess
 import tempfile
 import unittest
+import urllib.parse
 from pathlib import Path
 
 import built
@@ -96,6 +97,15 @@ class RawCopyTest(remoting.Served, unittest.TestCase):
         done = self.copy("s3://data/train-*.riegeli", "s3://data/a b=*+.txt", "s3://data/empty")
         self.assertEqual((done.status, done.err), (0, ""))
         self.assertEqual(self.copied(), {path.name: path.read_bytes() for path in bucket.iterdir()})
+
+    def test_copy_has_the_name_of_the_file_and_not_of_its_url(self):
+        for encoded, name in (("a%20b%23c%3F.tfrecord", "a b#c?.tfrecord"), ("100%.tfrecord", "100%.tfrecord"),
+                              ("100%25.tfrecord", "100%.tfrecord"), ("%c3%a9?x=1", "\u00e9"), ("a%2Fb", "a%2Fb"), ("a%00b", "a%00b")):
+            with self.subTest(encoded):
+                self.server.put(urllib.parse.unquote(encoded.partition("?")[0]), b"text")
+                self.assertEqual(self.copy("-f", self.server.url("") + encoded).err, "")
+                self.assertEqual(self.copied(), {name: b"text"})
+                (self.target / name).unlink()
 
     def test_copy_continues_after_a_failure(self):
         size = self.stop_in_the_middle()
