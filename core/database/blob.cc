@@ -118,8 +118,7 @@ Result<Slice> read_blob(const RequestContext& context, const State& state, Bytes
   if (place->file == 0) return read_embedded(context, state, *place, file);
   const auto name = state.blob_name(place->file);
   if (!name) {
-    return Error{.code = Code::kNotFound,
-                 .detail = fmt::format("the blob file {:06}.blob does not exist", place->file)};
+    return Error{.code = Code::kDamage, .detail = fmt::format("the blob file {:06}.blob does not exist", place->file)};
   }
   const Position begin = place->begin;
   const auto fail = [&](Error error) {

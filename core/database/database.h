@@ -197,8 +197,7 @@ class KeyIterator {
   virtual Bytes key() const = 0;
   virtual const Version& version() const = 0;
   // Returns the value. Fails with kUnsupported for an unknown operation and for a merge by an operator that recordfs
-  // does not have, with Version::unread, with kDamage and kNotFound if its blob file is damaged or missing, and like
-  // next().
+  // does not have, with Version::unread, with kDamage if its blob file is damaged or missing, and like next().
   virtual Result<Slice> value(const RequestContext& context) const = 0;
   // Returns the columns by name if the value is that of an entity, or merged with one; otherwise none. Fails like
   // value().

@@ -248,7 +248,7 @@ TEST(DatabaseDamageTest, MissingBlobFileCostsItsValues) {
     if (entry.path().extension() == ".blob") std::filesystem::remove(entry.path());
   }
   const auto database = open_database(copy.folder());
-  EXPECT_EQ(get(*database, "key00000"), to_string(Code::kNotFound));
+  EXPECT_EQ(get(*database, "key00000"), to_string(Code::kDamage));
   EXPECT_EQ(get(*database, "key00025"), "value 25 of version 1");
 }
 
