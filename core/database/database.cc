@@ -194,6 +194,18 @@ class OpenDatabase final : public Database {
     return iterate_keys(present_, family, std::move(range), at);
   }
 
+  Result<void> open_tables(const RequestContext& context) const override {
+    return with_state<void>(context, [&](const auto& state) -> Result<void> {
+      Result<void> all;
+      for (const auto& [number, file] : state->files().tables) {
+        const auto table = state->table(context, file);
+        if (!table && (is_gone(table.error()) || table.error().code == Code::kInterrupted)) return table.error();
+        if (!table && all) all = table.error();
+      }
+      return all;
+    });
+  }
+
   Result<void> refresh(const RequestContext& context) const override {
     TRY(present_->newer_than(context, present_->get().get()));
     return {};

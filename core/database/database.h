@@ -283,6 +283,10 @@ class Database {
   // `to` bytewise.
   virtual std::unique_ptr<KeyIterator> keys(std::uint32_t family, KeyRange range, const Snapshot& at = {}) const = 0;
 
+  // Reads the indexes of all tables, so that problems() has what is wrong with tables as a whole. Fails with kIo and
+  // kOutOfMemory after all others were read, with kInterrupted, and with kChanged if files of the state are gone.
+  virtual Result<void> open_tables(const RequestContext& context) const = 0;
+
   // Takes the present state of the directory, if it has changed. Fails like open(); then the state remains.
   virtual Result<void> refresh(const RequestContext& context) const = 0;
 };

@@ -29,10 +29,12 @@ enum CustomTag : std::uint8_t {
   kPersistsTimestamps = 16,
   kChecksum = 7,
   kChecksumFunction = 8,
+  kUniqueId = 12,
   kPath = 65
 };
 
-constexpr std::uint32_t kSyncedSize = 2;  // of a log
+constexpr std::uint32_t kSyncedSize = 2;   // of a log
+constexpr std::size_t kUniqueIdSize = 16;  // bytes
 
 // The function "Unknown" means that there is no checksum.
 FileChecksum checksum_of(Bytes function, Bytes value) {
@@ -60,6 +62,7 @@ std::optional<TableFile> table_of(const Change& change, std::uint32_t family) {
     table.lacks_timestamps = persists->front() == std::byte{0};
   }
   if (const auto oldest = change.custom_text(kOldestBlob)) table.oldest_blob = Cursor(*oldest).varint64();
+  if (const auto id = change.custom_text(kUniqueId); id && id->size() == kUniqueIdSize) table.unique_id = as_text(*id);
   if (const auto function = change.custom_text(kChecksumFunction)) {
     table.checksum = checksum_of(*function, change.custom_text(kChecksum).value_or(Bytes()));
   }

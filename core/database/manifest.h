@@ -28,6 +28,7 @@ struct TableFile {
   std::uint64_t oldest_blob = 0;  // number of the oldest blob file that it refers to; 0: none
   bool lacks_timestamps = false;  // it was written without the user-defined timestamps of its family's keys
   FileChecksum checksum{};
+  std::string unique_id{};  // as stored; empty: not stated
 
   bool operator==(const TableFile&) const = default;
 };

@@ -46,11 +46,14 @@ Result<std::shared_ptr<const Table>> State::table(const RequestContext& context,
   const std::string name = name_of(file);
   ASSIGN_OR_RETURN(const auto source, open_files_->open(name));
   const FamilyView* view = family(file.family);
-  const TableContext about{.order = view == nullptr ? KeyOrder() : view->order,
-                           .largest_sequence = file.largest_sequence,
-                           .lacks_timestamps = file.lacks_timestamps,
-                           .may_have_user_keys = is_recovered_,
-                           .hidden = uncommitted_->empty() ? nullptr : uncommitted_};
+  TableContext about{.order = view == nullptr ? KeyOrder() : view->order,
+                     .largest_sequence = file.largest_sequence,
+                     .lacks_timestamps = file.lacks_timestamps,
+                     .may_have_user_keys = is_recovered_,
+                     .hidden = uncommitted_->empty() ? nullptr : uncommitted_};
+  if (!is_recovered_) {
+    about.expected = {.smallest = file.smallest, .largest = file.largest, .unique_id = file.unique_id};
+  }
   auto opened = Table::open(context, source, about, options_.limits);
   if (!opened) {
     if (!is_permanent(opened.error().code)) return std::move(opened).error();

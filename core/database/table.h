@@ -13,6 +13,7 @@
 #include "core/base/limits.h"
 #include "core/base/result.h"
 #include "core/base/source.h"
+#include "core/database/expected_table.h"
 #include "core/database/key_order.h"
 #include "core/database/loss.h"
 #include "core/database/memory_budget.h"
@@ -34,6 +35,7 @@ struct TableContext {
   // Whether a library may have written the table without a database, with keys that have no sequence number.
   bool may_have_user_keys = false;
   std::shared_ptr<const SequenceRanges> hidden{};  // entries with these numbers do not count; null: there are none
+  ExpectedTable expected{};                        // according to the MANIFEST
 };
 
 // The index and other properties of a table. Immutable and thread-safe, except for the cached filter, which is
@@ -42,8 +44,8 @@ class Table {
  public:
   // Reads the footer and the index, or the first level of it, and the deletions of ranges. If the index is lost, reads
   // all blocks that can be found by their checksums, and makes an index of them; damage() says so then. Fails with
-  // kDamage if there are none, with kUnsupported for other kinds of tables, with kLimit if the index or other metadata
-  // exceed their limits, and as Source.
+  // kDamage if there are none, and if the table is another one than `about` expects, with kUnsupported for other kinds
+  // of tables, with kLimit if the index or other metadata exceed their limits, and as Source.
   static Result<std::shared_ptr<const Table>> open(const RequestContext& context,
                                                    const std::shared_ptr<const Source>& source,
                                                    const TableContext& about, const Limits& limits);

@@ -38,6 +38,7 @@ class TableOpener {
       ASSIGN_OR_RETURN(const auto survey, leveldb_table::survey(context_, *source_, table_->limits_));
       table_->has_internal_keys_ = !survey || survey->has_database_keys;
     }
+    TRY(refuse_replaced_table());
     if (table_->hidden_) table_->range_deletions_.hide(*table_->hidden_);
     table_->range_deletions_.finish(table_->order_);
     return std::shared_ptr<const Table>(std::move(table_));
@@ -51,6 +52,12 @@ class TableOpener {
   Result<void> refuse_other_tables() const {
     ASSIGN_OR_RETURN(const auto foreign, recognize_foreign_file(context_, *source_));
     return foreign ? Error{.code = Code::kUnsupported, .detail = "a " + foreign->text()} : Result<void>();
+  }
+
+  Result<void> refuse_replaced_table() const {
+    if (table_->damage_) return {};
+    ASSIGN_OR_RETURN(auto why, compare_with_manifest(context_, *source_, *table_, about_.expected, about_.order));
+    return why ? *std::move(why) : Result<void>();
   }
 
   Result<void> read_by_index() {

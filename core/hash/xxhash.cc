@@ -12,6 +12,11 @@ std::uint64_t xxh64(Bytes bytes) { return XXH64(bytes.data(), bytes.size(), 0); 
 
 std::uint64_t xxh3(Bytes bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }
 
+Hash128 xxh3_128(Bytes bytes, std::uint64_t seed) {
+  const XXH128_hash_t hash = XXH3_128bits_withSeed(bytes.data(), bytes.size(), seed);
+  return {.high = hash.high64, .low = hash.low64};
+}
+
 struct XxHasher::State {
   XxHashKind kind;
   XXH32_state_t* of32 = nullptr;

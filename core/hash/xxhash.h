@@ -1,4 +1,4 @@
-// xxHash: XXH32, XXH64 and XXH3 (64 bits), all with seed 0.
+// xxHash: XXH32, XXH64 and XXH3, with seed 0 unless one is given.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,12 @@ namespace recordfs {
 std::uint32_t xxh32(Bytes bytes);
 std::uint64_t xxh64(Bytes bytes);
 std::uint64_t xxh3(Bytes bytes);
+
+// A hash of 128 bits.
+struct Hash128 {
+  std::uint64_t high = 0, low = 0;
+};
+Hash128 xxh3_128(Bytes bytes, std::uint64_t seed);
 
 enum class XxHashKind : std::uint8_t { k32, k64, k3 };
 

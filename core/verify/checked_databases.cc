@@ -95,6 +95,8 @@ Result<std::vector<std::string>> CheckedDatabases::check(const std::string& dire
   const std::string current = database::read_current({}, files).value_or(std::string());  // empty: unknown
   const bool keeps_logs = database->summary().engine == "RocksDB";
   FindingsByPath found;
+  // A table that cannot be read at present is reported when it is verified itself.
+  if (auto read = database->open_tables({}); !read && database::is_gone(read.error())) return std::move(read).error();
   ASSIGN_OR_RETURN(auto values, unreadable_values(*database));
   if (!values.empty()) found[directory] = std::move(values);
   std::vector<std::string> paths;

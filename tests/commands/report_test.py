@@ -359,6 +359,26 @@ class Report(commands.Case):
         (database / "000005.ldb").write_bytes(b"")
         self.assertIn("0 bytes, and 1644 in the MANIFEST", " ".join(self.page(database, status=commands.DAMAGE).texts["tr"]))
 
+    def test_swapped_tables_of_a_database_are_damaged(self):
+        database = self.folder / "database"
+        shutil.copytree(commands.sample("database/rocksdb11-separate-values"), database)
+        first, second = (database / f"{number:06}.sst" for number in (9, 11))
+        (bytes_of_first, bytes_of_second) = (first.read_bytes(), second.read_bytes())
+        self.assertEqual(len(bytes_of_first), len(bytes_of_second))
+        first.write_bytes(bytes_of_second)
+        second.write_bytes(bytes_of_first)
+        rows = " ".join(self.page(database, status=commands.DAMAGE).texts["tr"])
+        for command in ("verify", "keys"):
+            done = self.recordfs(command, database)
+            self.assertEqual(done.status, commands.DAMAGE)
+            for table in (first, second):
+                self.assertRegex(done.err + done.out.decode(), rf"{table.name}: .*the MANIFEST names, but another one")
+        self.assertIn("the MANIFEST names, but another one", rows)
+
+    def test_table_that_recordfs_cannot_read_is_in_the_report_of_its_database(self):
+        page = self.page(commands.sample("database/rocksdb7-plain-table"), status=commands.PARTLY_DONE)
+        self.assertIn("a plain table of RocksDB", " ".join(page.texts["tr"]))
+
     def test_many_records_and_codecs_give_a_small_page(self):
         parts = commands.sample(MIXED).read_bytes()
         path = self.folder / "many.proio"

@@ -103,6 +103,12 @@ void take_property(std::string_view name, Bytes value, Properties& found) {
     found.entries = cursor.varint64();
   } else if (name == "rocksdb.num.range-deletions") {
     found.range_deletions = cursor.varint64();
+  } else if (name == "rocksdb.creating.db.identity") {
+    found.database_id = as_text(value);
+  } else if (name == "rocksdb.creating.session.identity") {
+    found.session_id = as_text(value);
+  } else if (name == "rocksdb.original.file.number") {
+    found.original_number = cursor.varint64();
   }
 }
 

@@ -80,6 +80,9 @@ struct Properties {
   std::optional<std::uint64_t> entries{};      // their number; nullopt where they do not say it
   std::optional<std::uint64_t> range_deletions{};  // likewise
   std::uint64_t external_sequence = 0;             // the same, from the table itself; 0: not stated
+  // The database that created the table, its session, and the number of the file; empty or 0 where they do not say it.
+  std::string database_id, session_id;
+  std::uint64_t original_number = 0;
 };
 
 // Fails as read_block() does.

@@ -1,6 +1,8 @@
 // Damaged databases: what is lost is reported, and what may be stale is marked.
 #include <set>
 
+#include "core/base/storage.h"
+#include "core/database/table.h"
 #include "tests/unit/database/reading.h"
 
 namespace recordfs::database {
@@ -71,6 +73,46 @@ TEST(DatabaseDamageTest, BlobFileThatIsTooShortForItsValuesIsReported) {
   const Copy copy("rocksdb11-entities-in-blob-files");
   copy.write("000010.blob", "");
   EXPECT_TRUE(has_problem(*open_database(copy.folder()), "000010.blob", Code::kDamage));
+}
+
+TEST(DatabaseDamageTest, TableInThePlaceOfAnotherOneIsDamaged) {
+  for (const char* sample : {"leveldb-levels", "rocksdb7-partitioned", "rocksdb7-range-deletions-between",
+                             "rocksdb7-external", "rocksdb11-timestamps-not-persisted", "rocksdb11-file-checksums"}) {
+    const Copy copy(sample);
+    std::vector<std::string> tables;
+    const auto intact = open_database(copy.folder());
+    for (const File& file : intact->files()) {
+      if (file.kind == FileKind::kTable && file.state == File::State::kLive) tables.push_back(file.name);
+    }
+    EXPECT_TRUE(intact->open_tables({}));
+    EXPECT_TRUE(intact->problems().empty()) << sample;
+    ASSERT_GT(tables.size(), 1u) << sample;
+    copy.write(tables[0], copy.read(tables[1]));
+    const auto database = open_database(copy.folder());
+    EXPECT_TRUE(database->open_tables({}));
+    EXPECT_TRUE(has_problem(*database, tables[0], Code::kDamage)) << sample;
+    EXPECT_EQ(database->problems().size(), 1u) << sample;
+  }
+}
+
+TEST(DatabaseDamageTest, UniqueIdentifierOfATableIsComparedInPlaceOfItsKeys) {
+  const auto database = open_database(kCorpus + "rocksdb11-file-checksums");
+  const auto files = database->files();
+  const auto file = std::ranges::find(files, FileKind::kTable, &File::kind);
+  ASSERT_NE(file, files.end());
+  const auto source = open_source({}, kCorpus + "rocksdb11-file-checksums/" + file->name);
+  ASSERT_TRUE(source);
+  const auto table = Table::open({}, *source, {}, {});
+  ASSERT_TRUE(table);
+  auto id = unique_id_of((*table)->properties());
+  ASSERT_TRUE(id);
+  const std::string other_key(kTagSize, 'x');
+  TableContext about{.expected = {.smallest = other_key, .largest = other_key, .unique_id = *id}};
+  EXPECT_TRUE(Table::open({}, *source, about, {}));
+  id->back() ^= 1;
+  EXPECT_EQ(Table::open({}, *source, about, {}).error().code, Code::kDamage);
+  about.expected = {.smallest = other_key, .largest = other_key};
+  EXPECT_EQ(Table::open({}, *source, about, {}).error().code, Code::kDamage);
 }
 
 TEST(DatabaseDamageTest, LogsMayHaveWritesOfADroppedFamily) {
