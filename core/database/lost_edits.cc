@@ -132,7 +132,9 @@ Result<bool> has_lost_edits(const RequestContext& context, OpenFiles& files, con
     sequences = {.last = is_rocksdb ? found.last_sequence : UINT64_MAX, .end = UINT64_MAX};
   }
   // RocksDB deletes the oldest log first. What is in no log may have been written without one.
-  if (is_rocksdb && first_log <= std::max(set.first_log(), set.least_log)) sequences.last = UINT64_MAX;
+  const bool is_new_with_its_log = set.first_log() == 0 && first_log < set.last_number;
+  const bool has_first_log = is_new_with_its_log || first_log <= std::max(set.first_log(), set.least_log);
+  if (is_rocksdb && has_first_log) sequences.last = UINT64_MAX;
   for (const DirectoryEntry& entry : found.listing) {
     if (!is_unnamed_table(entry, set)) continue;
     if (found.is_table_missing || is_log_missing) return true;

@@ -93,6 +93,23 @@ TEST(LostEditsTest, TableWithNewWritesWithoutTheFirstLogWasNamedByThem) {
   EXPECT_EQ(std::ranges::count(problems_with_log("000010.log"), "c=1"), 1);
 }
 
+TEST(LostEditsTest, FirstTableOfARocksDbMayHaveWritesThatAreInNoLog) {
+  const auto problems_with_log = [](const std::string& name) {
+    const LogDatabase database;
+    leveldb_log::LogWriter manifest;
+    manifest.append("\1"s + text_field("leveldb.BytewiseComparator") + "\2\0\3\x08\4\0"s);
+    database.write("MANIFEST-000004", manifest.log());
+    database.write("OPTIONS-000007", "[DBOptions]\n");
+    database.write_log(name, {batch(1, 1, put("a", "1"))});
+    leveldb_table::TableWriter table;
+    table.add({{leveldb_table::internal_key("c", 10, 1), "1"}});
+    database.write("000010.sst", table.finish_rocksdb({{"rocksdb.comparator", "leveldb.BytewiseComparator"}}));
+    return database.read();
+  };
+  EXPECT_EQ(problems_with_log("000005.log"), Records{"a=1"});
+  EXPECT_EQ(std::ranges::count(problems_with_log("000009.log"), "c=1"), 1);
+}
+
 TEST(LostEditsTest, NewBlobFileBesideATornManifestWasNamedByThem) {
   const LogDatabase database;
   database.write_log("000005.log", {batch(10, 1, put("a", "1"))});
