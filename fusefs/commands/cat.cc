@@ -186,6 +186,7 @@ int cat(const CatOptions& options) {
   CommandContext context(options.reading);
   context.list_skipped_in(std::move(skipped));
   context.decode_with(options.form.types);
+  if (decodes(options.form)) context.require_metadata();
   if (options.split) context.distinguish_retries(options.form.skips_damage);
   expect_first_range(options.words, context);
   const RecordWords& words = options.words;

@@ -194,6 +194,17 @@ void CommandContext::confine(const ReadingOptions& options, const std::vector<st
   remote_progress_.start(name.substr(name.rfind(' ') + 1));
 }
 
+void CommandContext::check_metadata(const RequestContext& context, const std::string& shown, const RecordStore& store) {
+  const Metadata* const metadata = store.metadata();
+  if (metadata == nullptr || metadata->varies()) return;
+  const auto attributes = metadata->attributes(context, nullptr);
+  if (attributes || impact_of(attributes.error()) != Impact::kDamage) return;
+  std::unique_lock lock(mutex_);
+  if (!without_metadata_.insert(shown).second) return;
+  lock.unlock();
+  report_failure(shown, attributes.error());
+}
+
 Result<OpenedFile> CommandContext::open_quietly(const RequestContext& context, const std::string& shown) {
   ASSIGN_OR_RETURN(const auto path, real_path(shown));
   auto opened = open_file(context, path, limits_, services_, shown);
@@ -208,6 +219,7 @@ Result<OpenedFile> CommandContext::open_quietly(const RequestContext& context, c
       if (!checked) fail(impact_of(checked.error()), fmt::format("{}: {}", shown, checked.error().detail));
     }
   }
+  if (opened && requires_metadata_) check_metadata(context, shown, *opened->store);
   return opened;
 }
 

@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -63,6 +64,9 @@ class CommandContext : public CommandStatus {
   // Makes opening fail for containers whose records need a type that the user's types do not name. Of the first
   // container that is opened, check_known_fields() is printed and noted. `types` must outlive this.
   void decode_with(const UserTypes& types) { types_ = &types; }
+  // Makes opening report and note metadata that is damaged, as damage of the container, because the types of records
+  // are in it, or because it is copied.
+  void require_metadata() { requires_metadata_ = true; }
 
   // Opens a file. `shown`: its path, or kStandardInput; errors name it so. Fails as open_file(), check_types() and
   // PipeInput::path(), which it does not print. Thread-safe.
@@ -109,13 +113,16 @@ class CommandContext : public CommandStatus {
  private:
   static void prepare_remote(const ReadingOptions& options);
   void confine(const ReadingOptions& options, const std::vector<std::string>& outputs);
+  void check_metadata(const RequestContext& context, const std::string& shown, const RecordStore& store);
 
   const Limits limits_;
   const database::Options database_options_;
   const unsigned threads_;
   const UserTypes* types_ = nullptr;  // may be null
   std::atomic<bool> has_checked_fields_{false};
+  bool requires_metadata_ = false;
   std::mutex mutex_;
+  std::set<std::string> without_metadata_;  // files whose metadata was reported as damaged; guarded by mutex_
   StoreResources services_;
   const std::uint64_t most_input_;                           // bytes of a pipe
   std::map<std::string, std::unique_ptr<PipeInput>> pipes_;  // by path; guarded by mutex_

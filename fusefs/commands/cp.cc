@@ -65,7 +65,9 @@ class Cp {
         directory_(output_directory(options.words)),
         context_(options.reading, std::vector{options.words.directory}),
         progress_("cp", Progress::Unit::kRecords) {
-    if (options.decodes()) context_.decode_with(options.types);
+    if (!options.decodes()) return;
+    context_.decode_with(options.types);
+    context_.require_metadata();
   }
 
   int run() {

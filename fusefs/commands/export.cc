@@ -72,6 +72,7 @@ class Export {
     if (!place_) return fail_output({.why = place_.error()});
     if (place_->stream) stream_.emplace(std::move(place_->stream), options_.output);
     context_.decode_with(options_.types);
+    context_.require_metadata();
     const auto reader = has_database() ? nullptr : open_set(options_.words, context_);
     if (reader && prepare(*reader)) {
       is_complete_ = true;

@@ -48,6 +48,7 @@ class Grep {
         printer_(options, context_),
         flushes_(options.line_buffered || ::isatty(STDOUT_FILENO) == 1) {
     context_.decode_with(options.types);
+    if (options.decodes()) context_.require_metadata();
     if (options.hides_unopened) context_.hide_unopened();
   }
 

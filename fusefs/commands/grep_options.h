@@ -73,6 +73,8 @@ struct GrepOptions {
 
   // Returns whether a line is made from the JSON of a record.
   bool makes_lines() const { return json || (decoded && show() == Show::kRecords); }
+  // Returns whether records are decoded, to search or to show them.
+  bool decodes() const { return json || decoded || field != nullptr || condition != nullptr; }
   bool shows_names() const { return !without_name && (with_name || recursive || files.size() > 1); }
   bool has_context() const { return show() == Show::kRecords && (before > 0 || after > 0); }
   bool has_colors() const;

@@ -104,6 +104,7 @@ bool copy_selected(const RecordCount& count, bool is_head, const FormOptions& fo
 int copy_end(const EndOptions& options, bool is_head) {
   CommandContext context(options.reading);
   context.decode_with(options.form.types);
+  if (decodes(options.form)) context.require_metadata();
   const auto reader = open_set(options.words, context);
   if (!reader) return context.status();
   const FormOptions form = form_of(options);
@@ -129,6 +130,7 @@ class Tail {
         context_(options.reading) {
     if (directory_.empty()) directory_ = ".";
     context_.decode_with(options.form.types);
+    if (decodes(options.form)) context_.require_metadata();
   }
 
   // Returns when the output's reader has gone, or after a failure; with -F only if there is no file to begin with.

@@ -309,7 +309,10 @@ bool list_range(const Range& range, const LsOptions& options, SetReader& reader,
 
 int ls(const LsOptions& options) {
   CommandContext context(options.reading);
-  if (options.condition) context.decode_with(options.types);
+  if (options.condition) {
+    context.decode_with(options.types);
+    context.require_metadata();
+  }
   const auto reader = open_set(options.words, context);
   if (!reader) return context.status();
   if (options.chunks && !options.json) {

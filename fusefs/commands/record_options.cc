@@ -91,6 +91,8 @@ void report_absent_names(const std::vector<std::string>& absent, const std::set<
   }
 }
 
+bool decodes(const FormOptions& form) { return form.form == RecordForm::kJson || form.condition != nullptr; }
+
 void declare_form(CLI::App& app, FormOptions& form) {
   const auto choose = [&form](RecordForm wanted) {
     return [&form, wanted] {

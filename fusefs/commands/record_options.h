@@ -35,11 +35,14 @@ void declare_json(CLI::App& app, JsonLineOptions& json, CLI::Option* json_flag);
 // Prints which of the wanted fields no record has, with similar names of others, and notes it. Prints nothing if no
 // record was read, or after a write error. `fields` may be null.
 void report_absent(const FieldPaths* fields, CommandContext& context);
-// The same for fields that are known to be absent; `present`: names that records have.
 // Reports names of fields that have values at several places, because names have dots: a.b, and b in a.
 void report_several(const std::vector<std::string>& names, CommandContext& context);
+// Prints and notes fields that are known to be absent. `present`: names that records have.
 void report_absent_names(const std::vector<std::string>& absent, const std::set<std::string>& present,
                          CommandContext& context);
+
+// Returns whether a form or its condition needs decoded records.
+bool decodes(const FormOptions& form);
 
 // Declare the options that choose a form, and those of a random order, on `app`. The results must outlive the parsing.
 void declare_form(CLI::App& app, FormOptions& form);

@@ -405,6 +405,21 @@ class Untyped(Decoded):
         for one in messages:
             self.assertTrue(all({"field", "wire"} <= set(entry) for entry in one["fields"]))
 
+    def test_damaged_metadata_that_names_the_type_is_damage(self):
+        content = bytearray(commands.sample(MESSAGES).read_bytes())
+        content[300] ^= 1
+        damaged = self.file("damaged.riegeli", bytes(content))
+        self.good("cat", damaged, "0")  # bytes need no type
+        reading = (("cat", "--json"), ("head", "--json"), ("ls", "--where", "d is null"), ("cp", "--where", "d is null", ":"), ("grep", "--decoded", "x"),
+                   ("export", "--to", "csv", "-o", "-"), ("export", "-o", self.folder / "copy.riegeli"))
+        for command, *options in reading:
+            words = [command, damaged, *options, *([self.folder] if command == "cp" else [])]
+            words = [command, "x", damaged, "--decoded"] if command == "grep" else words
+            done = self.recordfs(*words)
+            self.assertIn("damaged.riegeli: byte 64: the hash of the chunk's data does not match", done.err, words)
+            self.assertEqual(done.status, 2 if command == "grep" else 4, words)
+        self.assertFalse((self.folder / "copy.riegeli").exists())
+
 
 if __name__ == "__main__":
     commands.main()
