@@ -97,8 +97,7 @@ bool ColumnTotals::add(const SetMember& member, DamageReporter& damage) {
                                            {.path = member.path, .path_in_set = member.path_in_set()}));
       if (!is_selected) return {};
     }
-    auto done =
-        counted.counter.count(request, decoder, indexed.chunk, record.bytes, member.path_in_set(), selects);
+    auto done = counted.counter.count(request, decoder, indexed.chunk, record.bytes, member.path_in_set(), selects);
     if (done || !UndecodedRecords::is_of_record(done.error().code)) return done;
     counted.undecoded.note(indexed.chunk, member.path, done.error());
     return {};

@@ -72,18 +72,18 @@ struct TextShape {
 // Returns the position of the quote that ends a string; npos if there is none.
 std::size_t end_of_string(std::string_view text, std::size_t begin) {
   std::size_t at = text.find_first_of("\"\\", begin + 1);
-  while (at != text.npos && text[at] == '\\') at = text.find_first_of("\"\\", at + 2);
+  while (at != std::string_view::npos && text[at] == '\\') at = text.find_first_of("\"\\", at + 2);
   return at;
 }
 
 TextShape shape_of(std::string_view text) {
   TextShape shape;
   std::string open;  // the brackets that close what is open
-  for (std::size_t at = 0; (at = text.find_first_of("\"{}[],", at)) != text.npos; ++at) {
+  for (std::size_t at = 0; (at = text.find_first_of("\"{}[],", at)) != std::string_view::npos; ++at) {
     const char c = text[at];
     if (c == '"') {
       at = end_of_string(text, at);
-      if (at == text.npos) return shape;
+      if (at == std::string_view::npos) return shape;
     } else if (c == ',') {
       ++shape.values;
     } else if (c == '{' || c == '[') {
@@ -94,7 +94,7 @@ TextShape shape_of(std::string_view text) {
       if (open.empty() || open.back() != c) return shape;
       open.pop_back();
       if (!open.empty()) continue;
-      shape.is_closed = text.find_first_not_of(" \t\r\n", at + 1) == text.npos;
+      shape.is_closed = text.find_first_not_of(" \t\r\n", at + 1) == std::string_view::npos;
       return shape;
     }
   }

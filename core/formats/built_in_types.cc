@@ -148,7 +148,7 @@ class TypeReader {
   // Declares the type of the entries of a map, and returns its name.
   std::string add_entry(const std::string& owner, std::string field, const std::string& type) {
     field[0] = static_cast<char>(field[0] - 'a' + 'A');
-    const std::string name = owner + "." + field + "Entry";
+    std::string name = owner + "." + field + "Entry";
     declare(name, false);
     types_[name].is_map_entry = true;
     add(name, {"string", "key", "1"});
@@ -161,7 +161,7 @@ class TypeReader {
         std::ranges::find(kScalars, std::string_view(type), [](const auto& one) { return one.first; });
     if (scalar != kScalars.end()) return append_number(out, 5, scalar->second);
     const auto* const imported = std::ranges::find_if(
-        kImported, [&](const ImportedFile& file) { return file.used.find(" " + type + " ") != file.used.npos; });
+        kImported, [&](const ImportedFile& file) { return file.used.find(" " + type + " ") != std::string::npos; });
     const bool is_imported = imported != kImported.end();
     if (is_imported && std::ranges::find(imported_, imported) == imported_.end()) imported_.push_back(imported);
     append_number(out, 5, !is_imported && types_[type].is_enum ? kEnum : kMessage);

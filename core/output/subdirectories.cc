@@ -18,7 +18,7 @@ constexpr int kDirectory = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 }  // namespace
 
 bool is_path_below(std::string_view path) {
-  if (path.find('\0') != path.npos) return false;
+  if (path.find('\0') != std::string_view::npos) return false;
   for (std::size_t begin = 0; begin <= path.size();) {
     const std::size_t end = std::min(path.find('/', begin), path.size());
     const std::string_view name = path.substr(begin, end - begin);
@@ -36,7 +36,7 @@ Result<Descriptor> open_directory_of(int top, std::string_view path, std::vector
   if (!is_path_below(path)) return system_error(EINVAL);
   Descriptor directory(::openat(top, ".", kDirectory));
   std::size_t begin = 0;
-  for (std::size_t end = path.find('/'); directory && end != path.npos; end = path.find('/', begin)) {
+  for (std::size_t end = path.find('/'); directory && end != std::string_view::npos; end = path.find('/', begin)) {
     const std::string name(path.substr(begin, end - begin));
     Descriptor next(::openat(directory.number(), name.c_str(), kDirectory));
     if (!next && errno == ENOENT && created != nullptr) {

@@ -172,7 +172,7 @@ class FileReporter {
     if (!is_first) return;
     made.first.push_back(shown_record(context, decoder_, info, extent.size, record->bytes));
     ImageFinder images(made.thumbnails);
-    images.begin_record(indexed.before.records + index);
+    images.start_record(indexed.before.records + index);
     JsonFilter filter(images);
     if (has_columns_) static_cast<void>(decoder_.visit(context, info, record->bytes, filter));
   }

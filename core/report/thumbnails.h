@@ -51,7 +51,7 @@ class ImageFinder final : public ColumnVisitor {
   explicit ImageFinder(Thumbnails& found) : found_(found) {}
 
   // Is called before a record is visited.
-  void begin_record(std::uint64_t ordinal) {
+  void start_record(std::uint64_t ordinal) {
     restart();
     ordinal_ = ordinal;
   }

@@ -217,7 +217,7 @@ class Recover {
       if (report_.is_at(target)) refuse(target, "is the report");
     }
     for (const auto& [name, source] : names) {
-      for (std::size_t slash = name.find('/'); slash != name.npos; slash = name.find('/', slash + 1)) {
+      for (std::size_t slash = name.find('/'); slash != std::string::npos; slash = name.find('/', slash + 1)) {
         const auto file = names.find(name.substr(0, slash));
         if (file == names.end()) continue;
         refuse(source, fmt::format("would be in a directory of the same name as {}", file->second));
