@@ -16,7 +16,7 @@
 
 #include <fmt/format.h>
 
-#include "core/fetch/file_io.h"
+#include "core/base/file_io.h"
 #include "core/hash/digest.h"
 
 namespace recordfs::fetch {

@@ -19,9 +19,9 @@ namespace {
 struct FreeUrl {
   void operator()(CURLU* url) const { ::curl_url_cleanup(url); }
 };
-using Url = std::unique_ptr<CURLU, FreeUrl>;
+using CurlUrl = std::unique_ptr<CURLU, FreeUrl>;
 
-std::string part(const Url& url, CURLUPart which, unsigned flags = 0) {
+std::string part(const CurlUrl& url, CURLUPart which, unsigned flags = 0) {
   char* text = nullptr;
   if (::curl_url_get(url.get(), which, &text, flags) != CURLUE_OK) return {};
   std::string result(text);
@@ -29,7 +29,7 @@ std::string part(const Url& url, CURLUPart which, unsigned flags = 0) {
   return result;
 }
 
-std::optional<UrlParts> parts_in(const Url& url) {
+std::optional<UrlParts> parts_in(const CurlUrl& url) {
   UrlParts parts{.scheme = lower_case(part(url, CURLUPART_SCHEME)),
                  .host = lower_case(part(url, CURLUPART_HOST)),
                  .port = part(url, CURLUPART_PORT, CURLU_DEFAULT_PORT),
@@ -52,7 +52,7 @@ bool is_web(std::string_view scheme) { return scheme == "http" || scheme == "htt
 }  // namespace
 
 Result<UrlParts> parts_of(const std::string& url) {
-  const Url parsed(::curl_url());
+  const CurlUrl parsed(::curl_url());
   if (!parsed) return out_of_memory("URL");
   std::optional<UrlParts> parts;
   if (::curl_url_set(parsed.get(), CURLUPART_URL, url.c_str(), kParsing) == CURLUE_OK) parts = parts_in(parsed);
@@ -68,7 +68,7 @@ bool is_redirect(const HttpResponse& response) {
 }
 
 Result<HttpRequest> follow(const HttpRequest& request, const HttpResponse& response) {
-  const Url url(::curl_url());
+  const CurlUrl url(::curl_url());
   if (!url) return out_of_memory("URL");
   const auto bad_target = [] { return Error{.code = Code::kIo, .detail = "malformed redirect", .os_error = EIO}; };
   const std::string location(response.header("location"));

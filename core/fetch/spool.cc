@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "core/fetch/file_io.h"
+#include "core/base/file_io.h"
 
 namespace recordfs::fetch {
 namespace {

@@ -7,24 +7,13 @@
 #include <cstddef>
 #include <span>
 
+#include "core/base/file_io.h"
 #include "core/base/write_all.h"
 
 namespace recordfs {
 namespace {
 
 constexpr std::size_t kSum = sizeof(std::uint64_t);
-
-// Returns whether all bytes of `out` were read.
-bool read_all(int file, std::uint64_t at, MutableBytes out) {
-  while (!out.empty()) {
-    const ssize_t got = ::pread(file, out.data(), out.size(), static_cast<off_t>(at));
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return false;
-    at += static_cast<std::uint64_t>(got);
-    out = out.subspan(static_cast<std::size_t>(got));
-  }
-  return true;
-}
 
 }  // namespace
 
@@ -33,11 +22,11 @@ std::uint64_t CopySums::intact(int copy, std::uint64_t end, MutableBytes buffer,
   std::uint64_t at = 0;
   for (; end - at >= kPiece; at += kPiece) {
     std::uint64_t expected = 0;
-    if (!read_all(file_.number(), at / kPiece * kSum, std::as_writable_bytes(std::span(&expected, 1)))) return at;
+    if (!read_fully(file_.number(), at / kPiece * kSum, std::as_writable_bytes(std::span(&expected, 1)))) return at;
     XxHasher hasher(XxHashKind::k3);
     for (std::uint64_t in_piece = 0; in_piece < kPiece;) {
       const MutableBytes part = buffer.first(std::min<std::size_t>(buffer.size(), kPiece - in_piece));
-      if (!read_all(copy, at + in_piece, part)) return at;
+      if (!read_fully(copy, at + in_piece, part)) return at;
       hasher.append(part);
       in_piece += part.size();
     }

@@ -1,10 +1,10 @@
-#include "core/fetch/file_io.h"
+#include "core/base/file_io.h"
 
 #include <unistd.h>
 
 #include <cerrno>
 
-namespace recordfs::fetch {
+namespace recordfs {
 
 bool read_fully(int descriptor, std::uint64_t at, MutableBytes out) {
   while (!out.empty()) {
@@ -28,4 +28,4 @@ bool write_fully(int descriptor, std::uint64_t at, Bytes bytes) {
   return true;
 }
 
-}  // namespace recordfs::fetch
+}  // namespace recordfs
