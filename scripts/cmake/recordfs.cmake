@@ -4,6 +4,9 @@ add_library(recordfs_flags INTERFACE)
 target_compile_features(recordfs_flags INTERFACE cxx_std_20)
 target_include_directories(recordfs_flags INTERFACE ${PROJECT_SOURCE_DIR})
 target_compile_options(recordfs_flags INTERFACE -Wall -Wextra -Wconversion -Wshadow)
+# Debug information does not name the folders of a build, so that another one makes the same bytes.
+target_compile_options(recordfs_flags INTERFACE -fdebug-prefix-map=${PROJECT_SOURCE_DIR}=.
+  -fdebug-prefix-map=${PROJECT_BINARY_DIR}=./build)
 if(RECORDFS_WERROR)
   target_compile_options(recordfs_flags INTERFACE -Werror)
 endif()

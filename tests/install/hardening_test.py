@@ -41,6 +41,12 @@ class Hardening(unittest.TestCase):
         # The module calls no function that could be fortified.
         self.assertTrue(re.findall(r"\b__(?:memcpy|v?s?n?printf|fprintf)_chk\b", read("recordfs", "--dyn-syms")))
 
+    def test_nothing_names_the_folder_of_the_build(self):
+        """Another folder makes the same bytes then."""
+        for name in BUILT:
+            paths = re.findall(rb"\0(/[^\0]*/(?:core|fusefs|build)(?:/[^\0]*)?)(?=\0)", (support.place.build / name).read_bytes())
+            self.assertEqual(paths, [], name)
+
     def test_every_source_is_compiled_with_hardening_options(self):
         commands = json.loads((support.place.build / "compile_commands.json").read_text(encoding="utf-8"))
         checked = [each for each in commands if re.search(r"/(core|fusefs)/", each["file"])]
