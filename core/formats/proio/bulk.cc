@@ -7,6 +7,7 @@
 #include "core/base/cursor.h"
 #include "core/base/protobuf.h"
 #include "core/formats/proio/framing.h"
+#include "core/formats/proio/payload.h"
 #include "core/formats/proio/unpack.h"
 #include "core/formats/proio/wire.h"
 
@@ -20,17 +21,6 @@ constexpr std::uint64_t kMostCompressed = 768u << 10;
 constexpr std::uint64_t kMostDecompressed = 512u << 10;
 constexpr std::uint32_t kLongestHeader = 64;
 constexpr std::uint64_t kPlannedRatio = 8;  // of compressed payloads
-
-// Sets the field of a header. Returns false if it is none of the numbers.
-bool set_number(const protobuf::Field& field, BucketHeader& header) {
-  if (field.type != protobuf::WireType::kVarint) return false;
-  switch (field.number) {
-    case header_field::kEvents: header.events = field.value; return true;
-    case header_field::kBucketSize: header.stored = field.value; return true;
-    case header_field::kCompression: header.compression = static_cast<std::uint32_t>(field.value); return true;
-    default: return false;
-  }
-}
 
 Position end_of(const BucketHeader& header) { return header.payload + header.stored; }
 
@@ -75,20 +65,6 @@ bool has_room(std::uint64_t bytes, const BucketHeader& header) {
   return bytes == 0 || bytes + expected_bytes(header) <= (is_plain ? BulkReader::kMostBytes : kMostDecompressed);
 }
 
-// Adds `count` events to the end of `records`, and their sizes to `bytes`. Returns false if the payload has fewer.
-bool add_events(Bytes payload, std::uint64_t count, std::vector<Bytes>& records, std::uint64_t& bytes) {
-  for (std::uint64_t i = 0; i < count; ++i) {
-    if (payload.size() < kEventLengthSize) return false;
-    const std::size_t size = load_le<std::uint32_t>(payload.data());
-    payload = payload.subspan(kEventLengthSize);
-    if (size > payload.size()) return false;
-    records.push_back(payload.first(size));
-    payload = payload.subspan(size);
-    bytes += size;
-  }
-  return true;
-}
-
 // Adds a bucket to the batch. Returns false if it cannot be decoded. Then some of its records may be in the batch.
 bool add(const RequestContext& context, const BucketHeader& header, Bytes payload, const Limits& limits,
          RecordBatch& batch) {
@@ -99,7 +75,11 @@ bool add(const RequestContext& context, const BucketHeader& header, Bytes payloa
     payload = batch.buffers.emplace_back(std::move(*unpacked)).view();
   }
   std::uint64_t bytes = 0;
-  if (!add_events(payload, header.events, batch.records, bytes)) return false;
+  const EventRun run = each_event(payload, header.events, [&](Bytes event) {
+    batch.records.push_back(event);
+    bytes += event.size();
+  });
+  if (run.events < header.events) return false;
   batch.has_checksums = batch.has_checksums && (header.events == 0 || is_covered);
   if (bytes > BulkReader::kMostBytes - batch.run.bytes) return false;
   batch.run.bytes += bytes;

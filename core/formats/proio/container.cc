@@ -87,17 +87,14 @@ class Stream final : public Container, private Metadata {
   }
 
   Result<std::shared_ptr<const Chunk>> decode(const RequestContext& context, const ChunkInfo& chunk) const override {
-    if (chunk.records == 0u) return make_chunk(context, chunk, Payload(), true);
+    if (chunk.records == 0u) return make_chunk(context, chunk, {}, true);
     TRY(check_size(chunk));
-    if (is_plain(chunk)) {
-      ASSIGN_OR_RETURN(auto payload, Payload::stored_at(context, *source_, payload_begin(chunk), chunk.stored_size));
-      return make_chunk(context, chunk, std::move(payload), false);
-    }
-    ASSIGN_OR_RETURN(const auto stored, view_exactly(context, *source_, payload_begin(chunk), chunk.stored_size));
+    ASSIGN_OR_RETURN(auto stored, view_exactly(context, *source_, payload_begin(chunk), chunk.stored_size));
+    if (is_plain(chunk)) return make_chunk(context, chunk, std::move(stored), false);
     auto unpacked = unpack(context, compression_of(chunk), stored.bytes, limits_);
     if (!unpacked) return about(chunk, unpacked.error().code, unpacked.error().detail);
     const bool has_checksum = is_checksummed(compression_of(chunk), stored.bytes);
-    return make_chunk(context, chunk, Payload(owned(std::move(*unpacked))), has_checksum);
+    return make_chunk(context, chunk, owned(std::move(*unpacked)), has_checksum);
   }
 
   Result<std::shared_ptr<const Chunk>> open_in_place(const RequestContext& context,

@@ -117,18 +117,6 @@ Result<std::optional<PlacedField>> FieldWalk::next(const RequestContext& context
   return std::optional<PlacedField>{};
 }
 
-void note(const Field& field, BucketHeader& header) {
-  if (!is_known(field)) return;
-  switch (field.number) {
-    case header_field::kEvents: header.events = field.value; break;
-    case header_field::kBucketSize: header.stored = field.value; break;
-    case header_field::kCompression: header.compression = static_cast<std::uint32_t>(field.value); break;
-    case header_field::kFileDescriptor:
-    case header_field::kMetadata: header.has_attributes = true; break;
-    default: break;
-  }
-}
-
 class HeaderReader {
  public:
   using Verdict = HeaderReading::Verdict;
@@ -178,13 +166,15 @@ class HeaderReader {
       ASSIGN_OR_RETURN(const auto placed, walk.next(context));
       if (!placed) return {};
       const Field& field = placed->field;
-      note(field, reading_.header);
       all_known_ = all_known_ && is_known(field);
       allowance_.all_are_strays = !all_known_;
       const bool is_item = field.is(header_field::kFileDescriptor, WireType::kLengthDelimited) ||
                            field.is(header_field::kMetadata, WireType::kLengthDelimited);
       if (is_item) {
+        reading_.header.has_attributes = true;
         TRY(read_item(context, *placed));
+      } else {
+        set_number(field, reading_.header);
       }
       if (all_known_) reading_.search_from = walk.at();
     }
@@ -239,6 +229,16 @@ class HeaderReader {
 };
 
 }  // namespace
+
+bool set_number(const Field& field, BucketHeader& header) {
+  if (field.type != WireType::kVarint) return false;
+  switch (field.number) {
+    case header_field::kEvents: header.events = field.value; return true;
+    case header_field::kBucketSize: header.stored = field.value; return true;
+    case header_field::kCompression: header.compression = static_cast<std::uint32_t>(field.value); return true;
+    default: return false;
+  }
+}
 
 Result<HeaderReading> read_header(const RequestContext& context, WindowedReader& window, Position at,
                                   const Limits& limits, const ItemVisitor& visit, std::uint64_t most_strays) {

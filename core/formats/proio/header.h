@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/base/limits.h"
+#include "core/base/protobuf.h"
 #include "core/base/request_context.h"
 #include "core/base/result.h"
 #include "core/base/source.h"
@@ -24,6 +25,9 @@ struct BucketHeader {
   bool has_attributes = false;  // descriptors or metadata
 };
 
+// Sets the number of a header that the field is. Returns whether it is one.
+bool set_number(const protobuf::Field& field, BucketHeader& header);
+
 // The result of reading a header where a bucket may begin.
 struct HeaderReading {
   enum class Verdict : std::uint8_t {
@@ -33,7 +37,7 @@ struct HeaderReading {
   };
   Verdict verdict = Verdict::kBroken;
   BucketHeader header;             // set for kSound
-  std::vector<DamagedRegion> bad;  // unreadable metadata entries of a kSound header
+  std::vector<DamagedRegion> bad;  // unreadable items of a kSound header
   std::string reason;              // set for kTorn and kBroken
   Position search_from = 0;        // for kTorn and kBroken: where a search may start
   Position cut_item = 0;           // for kTorn: start of the content of the cut-off item, or 0
@@ -52,7 +56,8 @@ using ItemVisitor = std::function<Result<void>(const HeaderItem&)>;
 // same fields again and again.
 inline constexpr std::uint64_t kStraysOfADueHeader = 1 << 20;
 
-// Reads the header at `at`. Calls `visit` for each item in order, before the header is known to be valid. Fails as
+// Reads the header at `at`. Calls `visit` for each readable item in order, before the header is known to be
+// valid. Fails as
 // Source and `visit` do. Thread-safe if each thread has its own window. REQUIRES: `at` is in the file.
 Result<HeaderReading> read_header(const RequestContext& context, WindowedReader& window, Position at,
                                   const Limits& limits, const ItemVisitor& visit = {},

@@ -1,9 +1,7 @@
 #include "core/formats/proio/payload.h"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
-#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -20,79 +18,22 @@ namespace {
 constexpr std::uint64_t kLengthWindow = 4096;
 constexpr std::uint64_t kFailedSize = 1;  // size in the payload of an event that is missing
 
-// Finds the events of a payload, in order.
-class EventWalk {
- public:
-  EventWalk(std::uint64_t size, std::uint64_t count) : size_(size), count_(count) {}
-
-  // Returns whether the payload has room for another length.
-  bool wants_length() const { return run_.events < count_ && size_ - run_.end >= kEventLengthSize; }
-  // Returns whether the next event, of this length, is complete. REQUIRES: wants_length().
-  bool take(std::uint64_t length) {
-    if (length > size_ - run_.end - kEventLengthSize) return false;
-    run_.end += kEventLengthSize + length;
-    ++run_.events;
-    return true;
-  }
-  const EventRun& run() const { return run_; }
-
- private:
-  const std::uint64_t size_;
-  const std::uint64_t count_;
-  EventRun run_;
-};
-
-// Reads a payload at offsets that do not decrease.
-class PayloadReader {
- public:
-  explicit PayloadReader(const Payload& payload) : payload_(payload) {}
-
-  // Returns the bytes from `offset` on, up to the end of their piece. REQUIRES: offset < payload.size().
-  Bytes from(std::uint64_t offset) {
-    if (offset - begin_ >= piece_.size()) {
-      piece_ = payload_.from(offset).bytes;
-      begin_ = offset;
-    }
-    return piece_.subspan(static_cast<std::size_t>(offset - begin_));
-  }
-  // REQUIRES: the bytes are in the payload.
-  void copy(std::uint64_t offset, MutableBytes out) {
-    while (!out.empty()) {
-      const Bytes rest = from(offset);
-      const Bytes bytes = rest.first(std::min(rest.size(), out.size()));
-      copy_bytes(bytes, out);
-      out = out.subspan(bytes.size());
-      offset += bytes.size();
-    }
-  }
-  std::uint32_t length_at(std::uint64_t offset) {
-    const Bytes rest = from(offset);
-    if (rest.size() >= kEventLengthSize) return load_le<std::uint32_t>(rest.data());
-    std::array<std::byte, kEventLengthSize> joined{};
-    copy(offset, joined);
-    return load_le<std::uint32_t>(joined.data());
-  }
-
- private:
-  const Payload& payload_;
-  Bytes piece_;
-  std::uint64_t begin_ = 0;  // of the piece, in the payload
-};
-
 // Returns the payload offset, including lengths, of byte `offset` of the events.
 std::uint64_t stored_offset(std::uint64_t index, std::uint64_t offset) {
   return offset + (index + 1) * kEventLengthSize;
 }
 
-// Copies bytes of the events to `out`, from byte `offset` on, without the lengths between them. REQUIRES: the payload
-// has them.
-void copy_events(const Layout& layout, const Payload& payload, std::uint64_t offset, MutableBytes out) {
-  PayloadReader reader(payload);
+// Copies events, from byte `offset` of all of them on, to `out`, which may be the beginning of `stored`. That begins
+// with this byte and has the lengths between the events.
+void copy_events(const Layout& layout, std::uint64_t offset, Bytes stored, MutableBytes out) {
   for (std::uint64_t index = layout.index_at(offset); !out.empty(); ++index) {
-    const Extent extent = layout.extent(index);
-    const std::uint64_t size = std::min<std::uint64_t>(extent.begin + extent.size - offset, out.size());
-    reader.copy(stored_offset(index, offset), out.first(static_cast<std::size_t>(size)));
-    out = out.subspan(static_cast<std::size_t>(size));
+    const Extent event = layout.extent(index);
+    const std::size_t size = std::min(static_cast<std::size_t>(event.begin + event.size - offset), out.size());
+    // (std::ranges::copy would copy byte by byte.)
+    if (size > 0) std::memmove(out.data(), stored.data(), size);
+    out = out.subspan(size);
+    if (out.empty()) return;
+    stored = stored.subspan(size + kEventLengthSize);
     offset += size;
   }
 }
@@ -100,46 +41,27 @@ void copy_events(const Layout& layout, const Payload& payload, std::uint64_t off
 // A chunk of complete events, with the lengths between them. Reads of one event need no copy.
 class EventsChunk final : public Chunk {
  public:
-  EventsChunk(Payload payload, Layout layout) : Chunk(std::move(layout)), payload_(std::move(payload)) {}
+  EventsChunk(Slice payload, Layout layout) : Chunk(std::move(layout)), payload_(std::move(payload)) {}
 
   std::uint64_t payload_size() const override { return layout().end(); }
   bool is_in_memory() const override { return true; }
-  std::uint64_t memory() const override { return sizeof(*this) + payload_.size() + layout().memory(); }
+  std::uint64_t memory() const override { return sizeof(*this) + payload_.bytes.size() + layout().memory(); }
 
   Result<Slice> read(const RequestContext& context, std::uint64_t offset, std::uint64_t length) const override {
     if (length == 0) return Slice{};
     const std::uint64_t index = layout().index_at(offset);
     const Extent event = layout().extent(index);
-    if (length <= event.begin + event.size - offset) {
-      Slice rest = payload_.from(stored_offset(index, offset));
-      if (rest.bytes.size() >= length) {
-        rest.bytes = rest.bytes.first(static_cast<std::size_t>(length));
-        return rest;
-      }
-    }
-    ASSIGN_OR_RETURN(auto bytes, Buffer::allocate(context, static_cast<std::size_t>(length)));
-    copy_events(layout(), payload_, offset, bytes.span());
+    const Bytes stored = payload_.bytes.subspan(static_cast<std::size_t>(stored_offset(index, offset)));
+    const auto size = static_cast<std::size_t>(length);
+    if (length <= event.begin + event.size - offset) return Slice{stored.first(size), payload_.owner};
+    ASSIGN_OR_RETURN(auto bytes, Buffer::allocate(context, size));
+    copy_events(layout(), offset, stored, bytes.span());
     return owned(std::move(bytes));
   }
 
  private:
-  const Payload payload_;
+  const Slice payload_;
 };
-
-// Moves the events from byte `offset` on together. `bytes` begins there, and has the lengths between them.
-void close_gaps(const Layout& layout, std::uint64_t offset, MutableBytes bytes) {
-  std::size_t to = 0;
-  std::size_t from = 0;
-  for (std::uint64_t index = layout.index_at(offset); from < bytes.size(); ++index) {
-    const Extent event = layout.extent(index);
-    const std::size_t size = std::min(static_cast<std::size_t>(event.begin + event.size - offset), bytes.size() - from);
-    // (std::ranges::copy would copy byte by byte.)
-    if (size > 0) std::memmove(bytes.data() + to, bytes.data() + from, size);
-    to += size;
-    from += size + kEventLengthSize;
-    offset += size;
-  }
-}
 
 // Reads bytes of the events that are stored from `payload` on.
 Result<Buffer> read_events(const RequestContext& context, const Source& source, Position payload, const Layout& layout,
@@ -150,57 +72,25 @@ Result<Buffer> read_events(const RequestContext& context, const Source& source, 
   if (const Error* failure = layout.failure(last)) return *failure;
   const Position begin = payload + stored_offset(first, offset);
   ASSIGN_OR_RETURN(auto bytes, read_exactly(context, source, begin, length + (last - first) * kEventLengthSize));
-  close_gaps(layout, offset, bytes.span());
+  copy_events(layout, offset, bytes.view(), bytes.span().first(static_cast<std::size_t>(length)));
   bytes.truncate(static_cast<std::size_t>(length));
   return bytes;
 }
 
 }  // namespace
 
-Result<Payload> Payload::stored_at(const RequestContext& context, const Source& source, Position begin,
-                                   std::uint64_t size) {
-  Payload payload;
-  while (payload.size() < size) {
-    const Position at = begin + payload.size();
-    ASSIGN_OR_RETURN(auto bytes, source.view_front(context, at, size - payload.size()));
-    if (bytes.bytes.empty()) return Error{Code::kUnfinished, at, "unexpected end of file"};
-    payload.add(std::move(bytes));
-  }
-  return payload;
-}
-
-Slice Payload::from(std::uint64_t offset) const {
-  const auto piece = std::ranges::upper_bound(pieces_, offset, {}, &Piece::end);
-  const std::uint64_t rest = piece->end - offset;
-  return {piece->slice.bytes.last(static_cast<std::size_t>(rest)), piece->slice.owner};
-}
-
-void Payload::add(Slice bytes) {
-  if (!bytes.bytes.empty()) pieces_.push_back({size() + bytes.bytes.size(), std::move(bytes)});
-}
-
 Result<EventRun> find_events(const RequestContext& context, const Source& source, Position payload, std::uint64_t size,
                              std::uint64_t count, Layout* layout) {
   WindowedReader window(source, kLengthWindow);
-  EventWalk walk(size, count);
-  while (walk.wants_length()) {
-    ASSIGN_OR_RETURN(const auto bytes, window.from(context, payload + walk.run().end, kEventLengthSize));
+  EventRun run;
+  for (; run.events < count && size - run.end >= kEventLengthSize; ++run.events) {
+    ASSIGN_OR_RETURN(const auto bytes, window.from(context, payload + run.end, kEventLengthSize));
     const std::uint32_t length = Cursor(bytes).u32_le();
-    if (!walk.take(length)) break;
+    if (length > size - run.end - kEventLengthSize) break;
     if (layout != nullptr) layout->add(context, length);
+    run.end += kEventLengthSize + length;
   }
-  return walk.run();
-}
-
-EventRun find_events(const RequestContext& context, const Payload& payload, std::uint64_t count, Layout& layout) {
-  PayloadReader reader(payload);
-  EventWalk walk(payload.size(), count);
-  while (walk.wants_length()) {
-    const std::uint32_t length = reader.length_at(walk.run().end);
-    if (!walk.take(length)) break;
-    layout.add(context, length);
-  }
-  return walk.run();
+  return run;
 }
 
 void add_missing(const RequestContext& context, const ChunkInfo& chunk, Layout& layout) {
@@ -212,20 +102,23 @@ void add_missing(const RequestContext& context, const ChunkInfo& chunk, Layout& 
   layout.add_failed(context, counted - there, kFailedSize, why);
 }
 
-Result<std::shared_ptr<const Chunk>> make_chunk(const RequestContext& context, const ChunkInfo& chunk, Payload payload,
+Result<std::shared_ptr<const Chunk>> make_chunk(const RequestContext& context, const ChunkInfo& chunk, Slice payload,
                                                 bool has_checksum) {
   const std::uint64_t count = chunk.records.value_or(0);
   Layout layout;
   if (!has_checksum) layout.set_unchecked();
-  layout.reserve(context, std::min(count, payload.size() / kEventLengthSize));
-  const EventRun run = find_events(context, payload, count, layout);
+  layout.reserve(context, std::min<std::uint64_t>(count, payload.bytes.size() / kEventLengthSize));
+  const EventRun run = each_event(payload.bytes, count, [&](Bytes event) { layout.add(context, event.size()); });
   if (run.events == count) {
     return std::shared_ptr<const Chunk>(std::make_shared<EventsChunk>(std::move(payload), std::move(layout)));
   }
   const auto end = static_cast<std::size_t>(layout.end());
   add_missing(context, chunk, layout);
   ASSIGN_OR_RETURN(auto bytes, Buffer::allocate(context, static_cast<std::size_t>(layout.end())));
-  copy_events(layout, payload, 0, bytes.span().first(end));
+  if (end > 0) {
+    const Bytes stored = payload.bytes.subspan(static_cast<std::size_t>(stored_offset(layout.index_at(0), 0)));
+    copy_events(layout, 0, stored, bytes.span().first(end));
+  }
   std::ranges::fill(bytes.span().subspan(end), std::byte{0});
   return std::shared_ptr<const Chunk>(std::make_shared<BufferChunk>(std::move(bytes), std::move(layout)));
 }

@@ -2,43 +2,18 @@
 // lengths between them.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <memory>
-#include <utility>
-#include <vector>
 
 #include "core/base/bytes.h"
+#include "core/base/cursor.h"
 #include "core/base/result.h"
 #include "core/base/source.h"
 #include "core/formats/chunk.h"
 #include "core/formats/container.h"
+#include "core/formats/proio/wire.h"
 
 namespace recordfs::proio {
-
-// The bytes of a decompressed payload: events and their lengths. They are in memory, in one or more pieces. Movable.
-class Payload {
- public:
-  Payload() = default;
-  explicit Payload(Slice bytes) { add(std::move(bytes)); }
-  // Returns bytes of the file, without a copy if they are in memory. Fails like read_exactly().
-  static Result<Payload> stored_at(const RequestContext& context, const Source& source, Position begin,
-                                   std::uint64_t size);
-
-  std::uint64_t size() const { return pieces_.empty() ? 0 : pieces_.back().end; }
-  // Returns the bytes from `offset` on, up to the end of their piece. REQUIRES: offset < size().
-  Slice from(std::uint64_t offset) const;
-
- private:
-  struct Piece {
-    std::uint64_t end = 0;  // in the payload
-    Slice slice;
-  };
-
-  void add(Slice bytes);
-
-  std::vector<Piece> pieces_;  // none is empty
-};
 
 // The complete events at the start of a payload.
 struct EventRun {
@@ -46,11 +21,26 @@ struct EventRun {
   std::uint64_t end = 0;  // payload offset after the last event
 };
 
-// Follows the lengths of at most `count` events in a payload of `size` bytes, in the file or in memory. Adds each event
-// to `layout` unless that is null. Stops at the first event that does not fit. Fails as Source does. Thread-safe.
+// Calls `take` with each of at most `count` events of a payload in memory. Stops at the first one that does not fit.
+// Thread-safe.
+template <class Take>
+EventRun each_event(Bytes payload, std::uint64_t count, const Take& take) {
+  EventRun run;
+  for (; run.events < count && payload.size() >= kEventLengthSize; ++run.events) {
+    const std::size_t size = load_le<std::uint32_t>(payload.data());
+    payload = payload.subspan(kEventLengthSize);
+    if (size > payload.size()) break;
+    take(payload.first(size));
+    payload = payload.subspan(size);
+    run.end += kEventLengthSize + size;
+  }
+  return run;
+}
+
+// The same for a payload of `size` bytes in the file, of which only the lengths are read. Adds each event to `layout`
+// unless that is null. Fails as Source does. Thread-safe.
 Result<EventRun> find_events(const RequestContext& context, const Source& source, Position payload, std::uint64_t size,
                              std::uint64_t count, Layout* layout);
-EventRun find_events(const RequestContext& context, const Payload& payload, std::uint64_t count, Layout& layout);
 
 // Returns the layout of an uncompressed bucket. Events that the header counts but the payload does not contain are
 // failed records of one byte each. Fails as Source does. Thread-safe.
@@ -58,7 +48,7 @@ Result<Layout> event_layout(const RequestContext& context, const Source& source,
 
 // Makes a chunk from a decompressed payload, with the same layout. `has_checksum`: whether one covered the payload.
 // Fails with kOutOfMemory.
-Result<std::shared_ptr<const Chunk>> make_chunk(const RequestContext& context, const ChunkInfo& chunk, Payload payload,
+Result<std::shared_ptr<const Chunk>> make_chunk(const RequestContext& context, const ChunkInfo& chunk, Slice payload,
                                                 bool has_checksum);
 
 // Makes a chunk that reads its uncompressed payload from the file on demand. Fails as Source does.
