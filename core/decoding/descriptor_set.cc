@@ -1,7 +1,6 @@
 #include "core/decoding/descriptor_set.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <utility>
 
@@ -9,6 +8,7 @@
 
 #include "core/base/protobuf.h"
 #include "core/base/utf8.h"
+#include "core/formats/descriptor_elements.h"
 
 namespace recordfs {
 namespace {
@@ -19,44 +19,9 @@ using protobuf::Field;
 using protobuf::MessageReader;
 using protobuf::WireType;
 
-// The messages of google/protobuf/descriptor.proto.
-enum class Element : std::uint8_t {
-  kNone,  // not examined
-  kFile,
-  kMessage,
-  kField,
-  kEnum,
-  kEnumValue,
-  kOneof,
-  kRange,
-  kService,
-  kMethod,
-  kOptions,
-};
-
-struct Child {
-  Element parent;
-  std::uint32_t number;
-  Element child;
-};
-
-constexpr std::array kChildren = {
-    Child{Element::kFile, 4, Element::kMessage},    Child{Element::kFile, 5, Element::kEnum},
-    Child{Element::kFile, 6, Element::kService},    Child{Element::kFile, 7, Element::kField},
-    Child{Element::kFile, 8, Element::kOptions},    Child{Element::kMessage, 2, Element::kField},
-    Child{Element::kMessage, 3, Element::kMessage}, Child{Element::kMessage, 4, Element::kEnum},
-    Child{Element::kMessage, 5, Element::kRange},   Child{Element::kMessage, 6, Element::kField},
-    Child{Element::kMessage, 7, Element::kOptions}, Child{Element::kMessage, 8, Element::kOneof},
-    Child{Element::kMessage, 9, Element::kRange},   Child{Element::kField, 8, Element::kOptions},
-    Child{Element::kEnum, 2, Element::kEnumValue},  Child{Element::kEnum, 3, Element::kOptions},
-    Child{Element::kEnum, 4, Element::kRange},      Child{Element::kEnumValue, 3, Element::kOptions},
-    Child{Element::kOneof, 2, Element::kOptions},   Child{Element::kRange, 3, Element::kOptions},
-    Child{Element::kService, 2, Element::kMethod},  Child{Element::kService, 3, Element::kOptions},
-    Child{Element::kMethod, 4, Element::kOptions},
-};
+using Element = DescriptorElement;
 
 constexpr std::uint32_t kFileOfSet = 1;
-constexpr std::uint32_t kName = 1;  // of all elements with a name
 constexpr std::uint32_t kPackage = 2;
 constexpr std::uint32_t kImport = 3;
 constexpr std::uint32_t kSourceInfo = 9;
@@ -72,13 +37,6 @@ constexpr std::uint64_t kPerByteOfName = 3;       // per byte of a full name
 constexpr std::uint64_t kPerByteOfOption = 64;    // per byte of an option that must be interpreted
 constexpr std::uint64_t kPerByteOfRelative = 16;  // per byte of the enclosing scope of a relative reference
 constexpr std::uint64_t kPerByte = 2;
-
-Element child_of(Element parent, const Field& field) {
-  if (field.type != WireType::kLengthDelimited) return Element::kNone;
-  const auto* const found = std::ranges::find_if(
-      kChildren, [&](const Child& child) { return child.parent == parent && child.number == field.number; });
-  return found == kChildren.end() ? Element::kNone : found->child;
-}
 
 // Returns whether a field refers to a type by a relative name, which is looked up in one scope after another.
 bool is_relative(Element element, const Field& field, std::string_view content) {
@@ -139,7 +97,7 @@ class SetReader {
  private:
   Result<void> add_file(Bytes content) {
     if (set_.files.size() >= limits_.files) return too_much();
-    DescriptorFile file{.name = text_of(content, kName, limits_.depth), .content = content};
+    DescriptorFile file{.name = text_of(content, kDescriptorName, limits_.depth), .content = content};
     MessageReader reader(content, limits_.depth);
     while (reader.next()) {
       const Field& field = reader.field();
@@ -176,7 +134,7 @@ class SetReader {
   Result<void> look_into_child(Element child, Bytes content, const std::string& scope, std::uint32_t depth,
                                Element parent) {
     if (child == Element::kOptions || child == Element::kRange) return look_into(child, content, {}, depth + 1);
-    const std::string full = joined(scope, text_of(content, kName, limits_.depth));
+    const std::string full = joined(scope, text_of(content, kDescriptorName, limits_.depth));
     if (child == Element::kMessage) {
       set_.types.push_back(full);
       if (parent == Element::kFile) set_.types_at_top.push_back(full);

@@ -405,6 +405,20 @@ class Untyped(Decoded):
         for one in messages:
             self.assertTrue(all({"field", "wire"} <= set(entry) for entry in one["fields"]))
 
+    def test_damaged_descriptor_of_a_stream_is_damage(self):
+        content = bytearray(commands.sample("proio/c18-event-metadata.proio").read_bytes())
+        content[780] ^= 8  # of a type
+        damaged, copy = self.file("damaged.proio", bytes(content)), self.folder / "copy.proio"
+        for words in (("verify", damaged), ("cat", "--json", damaged), ("export", damaged, "-o", self.folder / "x.riegeli"),
+                      ("report", damaged, "-o", self.folder / "x.html"), ("recover", damaged, "-o", copy)):
+            done = self.recordfs(*words)
+            self.assertEqual(done.status, 4, words)
+            if words[0] != "report":
+                self.assertIn(b"bytes 27 to 1271: damage: cannot read a descriptor of protobuf types; 0 records lost",
+                              done.out + done.err.encode(), words)
+        self.good("verify", copy)
+        self.assertEqual(self.good("cat", "--skip-damage", "--delimited", copy), self.recordfs("cat", "--skip-damage", "--delimited", damaged).out)
+
     def test_damaged_metadata_that_names_the_type_is_damage(self):
         content = bytearray(commands.sample(MESSAGES).read_bytes())
         content[300] ^= 1

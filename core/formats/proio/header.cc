@@ -11,6 +11,7 @@
 #include "core/base/counted.h"
 #include "core/base/cursor.h"
 #include "core/base/protobuf.h"
+#include "core/formats/descriptor_elements.h"
 #include "core/formats/proio/wire.h"
 
 namespace recordfs::proio {
@@ -22,7 +23,7 @@ using protobuf::WireType;
 constexpr std::uint64_t kMostFields = 1 << 20;  // of one header
 constexpr std::uint64_t kFieldsOfACutMessage = 4096;
 constexpr std::uint64_t kBytesOfACutMessage = 64 << 10;
-constexpr std::size_t kMostBadEntries = 64;       // reported for one header
+constexpr std::size_t kMostBadItems = 64;         // reported for one header
 constexpr std::uint32_t kHighestFieldNumber = 7;  // of BucketHeader, reserved ones included
 
 // Returns whether writers put such a field into a header. Other fields suggest that this is not a header.
@@ -181,28 +182,40 @@ class HeaderReader {
   }
 
   Result<void> read_item(const RequestContext& context, const PlacedField& placed) {
-    const Position end = placed.content + placed.field.size;
-    if (placed.field.number == header_field::kMetadata) {
-      FieldWalk entry(window_, placed.content, end, limits_, allowance_);
-      while (true) {
-        ASSIGN_OR_RETURN(const auto field, entry.next(context));
-        if (!field) break;
-      }
-      if (entry.is_broken()) {
-        if (reading_.bad.size() == kMostBadEntries) {
-          reading_.bad.back().end = end;
-          return {};
-        }
-        reading_.bad.push_back({.begin = placed.begin,
-                                .end = end,
-                                .damage_class = DamageClass::kDamage,
-                                .records_lost = 0,
-                                .reason = "cannot read an entry of the metadata"});
-        return {};
-      }
+    const Field& field = placed.field;
+    const bool is_metadata = field.number == header_field::kMetadata;
+    ASSIGN_OR_RETURN(const auto is_valid, is_metadata ? is_message(context, placed.content, field.size)
+                                                      : is_descriptor(context, placed.content, field.size));
+    if (is_valid) return visit_ ? visit_({field.number, placed.content, field.size}) : Result<void>();
+    const Position end = placed.content + field.size;
+    if (reading_.bad.size() == kMostBadItems) {
+      reading_.bad.back().end = end;
+      return {};
     }
-    if (!visit_) return {};
-    return visit_({placed.field.number, placed.content, placed.field.size});
+    reading_.bad.push_back({.begin = placed.begin,
+                            .end = end,
+                            .damage_class = DamageClass::kDamage,
+                            .records_lost = 0,
+                            .reason = fmt::format("cannot read {}", is_metadata ? "an entry of the metadata"
+                                                                                : "a descriptor of protobuf types")});
+    return {};
+  }
+
+  Result<bool> is_message(const RequestContext& context, Position begin, std::uint64_t size) {
+    FieldWalk entry(window_, begin, begin + size, limits_, allowance_);
+    while (true) {
+      ASSIGN_OR_RETURN(const auto field, entry.next(context));
+      if (!field) return !entry.is_broken();
+    }
+  }
+
+  // Examines no descriptor that is too large to be used, nor those after unknown fields, which a search would examine
+  // for each magic.
+  Result<bool> is_descriptor(const RequestContext& context, Position begin, std::uint64_t size) {
+    if (!all_known_ || size > limits_.metadata_bytes - descriptor_bytes_) return true;
+    descriptor_bytes_ += size;
+    ASSIGN_OR_RETURN(const auto content, view_exactly(context, window_.source(), begin, size));
+    return is_file_descriptor(content.bytes, limits_.nesting_depth);
   }
 
   HeaderReading judge(const FieldWalk& walk, Position end) {
@@ -225,6 +238,7 @@ class HeaderReader {
   const ItemVisitor& visit_;
   HeaderReading reading_;
   Allowance allowance_;
+  std::uint64_t descriptor_bytes_ = 0;  // of those that were examined
   bool all_known_ = true;
 };
 

@@ -50,13 +50,6 @@ Result<void> append_header(std::string& out, const BucketHeader& header, std::st
   return {};
 }
 
-bool is_message(Bytes content) {
-  protobuf::MessageReader reader(content, Limits{}.nesting_depth);
-  while (reader.next()) {
-  }
-  return reader.finish().has_value();
-}
-
 // The header of a bucket of another stream.
 struct StoredHeader {
   BucketHeader header{};
@@ -89,8 +82,7 @@ Result<std::string> stored_items(const RequestContext& context, const Source& so
       return Error{Code::kLimit, item.begin, "the metadata of the bucket exceed the limit"};
     }
     ASSIGN_OR_RETURN(const auto content, read_exactly(context, source, item.begin, item.size));
-    const bool is_usable = item.field != header_field::kMetadata || is_message(content.view());
-    if (is_usable) append_field(items, item.field, as_text(content.view()));
+    append_field(items, item.field, as_text(content.view()));
     return {};
   };
   TRY(read_stored(context, source, chunk, add));
@@ -137,7 +129,7 @@ class StreamWriter final : public RecordWriter {
     TRY(write_items());
     ASSIGN_OR_RETURN(const auto stored, read_stored(context, source, chunk));
     if (stored.is_intact) return copy_stored(context, source, chunk.begin, chunk.end, sink_);
-    // The header has a wrong size, or metadata that cannot be read.
+    // The header has a wrong size, or an item that cannot be read.
     BucketHeader header = stored.header;
     header.events = *chunk.records;
     header.stored = chunk.stored_size;

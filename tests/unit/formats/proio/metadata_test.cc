@@ -69,16 +69,22 @@ TEST(Metadata, FirstValuesAreKnownAtOpenAndLastOnesAfterTheLastBucket) {
   EXPECT_EQ(describe(container->metadata()->attributes({}, &buckets.back())), Strings{"k=last"});
 }
 
-TEST(Metadata, UnreadableEntryIsADamagedRegion) {
-  std::string bad;
-  protobuf::append_field(bad, 7, "\x0a\x50");
-  const std::string bytes = bucket({.events = {"x"}, .metadata = {{"k", "v"}}, .more_header = bad});
-  const auto container = open_bytes(bytes);
-  const Reading reading = read_all(*container, bytes.size());
-  EXPECT_EQ(reading.events, Strings{"x"});
-  ASSERT_EQ(reading.damage.size(), 1u);
-  EXPECT_EQ(bytes.substr(reading.damage[0].begin, reading.damage[0].end - reading.damage[0].begin), bad);
-  EXPECT_EQ(describe(container->metadata()->attributes_at({}, reading.buckets[0])), Strings{"k=v"});
+TEST(Metadata, UnreadableItemIsADamagedRegion) {
+  const std::string file = file_descriptor("file", {});
+  const std::string bad_message = content(4, content(2, "\x0a\x50"));  // a field of a message that ends too early
+  for (const auto& [number, item] : std::vector<std::pair<std::uint32_t, std::string>>{
+           {7, "\x0a\x50"}, {5, "\x0a\x50"}, {5, file + bad_message}, {5, content(2, "package")}, {5, ""}}) {
+    const std::string bad = content(number, item);
+    const std::string bytes =
+        bucket({.events = {"x"}, .metadata = {{"k", "v"}}, .file_descriptors = {file}, .more_header = bad});
+    const auto container = open_bytes(bytes);
+    const Reading reading = read_all(*container, bytes.size());
+    EXPECT_EQ(reading.events, Strings{"x"});
+    ASSERT_EQ(reading.damage.size(), 1u) << number << item;
+    EXPECT_EQ(bytes.substr(reading.damage[0].begin, reading.damage[0].end - reading.damage[0].begin), bad);
+    EXPECT_EQ(describe(container->metadata()->attributes_at({}, reading.buckets[0])), Strings{"k=v"});
+    EXPECT_EQ(**container->metadata()->descriptors({}, reading.buckets[0]), content(1, file));
+  }
 }
 
 TEST(Metadata, HeaderLargerThanAWindowIsRead) {
