@@ -25,7 +25,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "writers" / "array_
 import make_samples as array_records  # noqa: E402
 import riegeli  # noqa: E402
 
-FORMATS = {"array-record", "bloscpack", "leveldb-log", "leveldb-table", "proio", "recordio", "riegeli", "tfrecord", "wandb"}
+ROOT = Path(__file__).resolve().parents[2]
+FORMATS = {path.parent.name.replace("_", "-") for path in ROOT.glob("core/formats/*/writer.h")}  # that can be written
 MUTATIONS = int(os.environ.get("RECORDFS_MUTATIONS", "60"))
 SEED = int(os.environ.get("RECORDFS_MUTATION_SEED", "36"))
 REFERENCE = os.environ.get("RECORDFS_REFERENCE")

@@ -217,6 +217,10 @@ std::string restructure(Bytes file, std::uint64_t seed, const ChangeBytes& chang
 
 }  // namespace
 
-const Mutator kBloscpackMutator{fix_checksums, restructure};
+namespace bloscpack {
 
+extern const Mutator kMutator;
+const Mutator kMutator{fix_checksums, restructure};
+
+}  // namespace bloscpack
 }  // namespace recordfs::fuzz

@@ -24,10 +24,10 @@ struct ChangedFile {
 const Mutator* mutator_of(FileKind kind) {
   switch (kind) {
     case FileKind::kManifest:
-    case FileKind::kLog: return &kLeveldbLogMutator;
+    case FileKind::kLog: return fuzz::mutator_of("leveldb_log");
     case FileKind::kLdb:
-    case FileKind::kSst: return &kLeveldbTableMutator;
-    case FileKind::kBlob: return &kRocksdbBlobMutator;
+    case FileKind::kSst: return fuzz::mutator_of("leveldb_table");
+    case FileKind::kBlob: return fuzz::mutator_of("rocksdb_blob");
     case FileKind::kCurrent: break;
   }
   return nullptr;

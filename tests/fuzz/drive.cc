@@ -76,6 +76,13 @@ const Format& format_in(std::string_view folder) {
   stop(fmt::format("no format in the list has the folder {}", folder));
 }
 
+const Mutator* mutator_for(const Format& format) {
+  const Mutator* const own = mutator_of(contract::folder_of(format));
+  if (own != nullptr || format.built_on.empty()) return own;
+  const auto below = std::ranges::find(formats(), format.built_on, &Format::name);
+  return below == formats().end() ? nullptr : mutator_of(contract::folder_of(*below));
+}
+
 void drive(const Format& format, Bytes input) {
   const std::uint64_t options = options_of(input);
   auto bytes = Buffer::copy_of({}, input);  // exact size, so that a sanitizer detects reads past the end

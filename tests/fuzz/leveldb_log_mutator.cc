@@ -101,6 +101,10 @@ std::string restructure(Bytes file, std::uint64_t seed, const ChangeBytes& chang
 
 }  // namespace
 
-const Mutator kLeveldbLogMutator{fix_checksums, restructure};
+namespace leveldb_log {
 
+extern const Mutator kMutator;
+const Mutator kMutator{fix_checksums, restructure};
+
+}  // namespace leveldb_log
 }  // namespace recordfs::fuzz

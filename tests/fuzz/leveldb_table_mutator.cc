@@ -218,6 +218,10 @@ std::string restructure(Bytes file, std::uint64_t seed, const ChangeBytes& chang
 
 }  // namespace
 
-const Mutator kLeveldbTableMutator{fix_checksums, restructure};
+namespace leveldb_table {
 
+extern const Mutator kMutator;
+const Mutator kMutator{fix_checksums, restructure};
+
+}  // namespace leveldb_table
 }  // namespace recordfs::fuzz

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "core/formats/registry.h"
-#include "tests/contract/format_folder.h"
+#include "tests/fuzz/drive.h"
 #include "tests/fuzz/expect.h"
 
 namespace recordfs::fuzz {
@@ -70,7 +70,7 @@ const Mutator* mutator_by_format(Bytes input) {
   const auto source = source_of(input);
   if (source == nullptr) return nullptr;
   const auto format = probe({}, *source, "input", ProbeDepth::kHead);
-  return format ? mutator_of(contract::folder_of(**format)) : nullptr;
+  return format ? mutator_for(**format) : nullptr;
 }
 
 }  // namespace recordfs::fuzz

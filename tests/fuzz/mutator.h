@@ -21,19 +21,11 @@ struct Mutator {
   std::string (*restructure)(Bytes file, std::uint64_t seed, const ChangeBytes& change);
 };
 
-extern const Mutator kBloscpackMutator;
 extern const Mutator kDatabaseMutator;  // of a list of files (database_files.h)
-extern const Mutator kLeveldbLogMutator;
-extern const Mutator kLeveldbTableMutator;
-extern const Mutator kMessageMutator;  // of a protobuf message of any type
-extern const Mutator kProioMutator;
-extern const Mutator kRecordioMutator;
-extern const Mutator kRiegeliMutator;
-extern const Mutator kRocksdbBlobMutator;
-extern const Mutator kTfrecordMutator;
-extern const Mutator kWandbMutator;
+extern const Mutator kMessageMutator;   // of a protobuf message of any type
 
-// Returns the mutator for files of the format in this folder of core/formats/, or null if there is none.
+// Returns the mutator for files of the format in this folder of core/formats/, or null if there is none. It is
+// NAME::kMutator in NAME_mutator.cc; CMake makes the list of them.
 const Mutator* mutator_of(std::string_view folder);
 
 }  // namespace recordfs::fuzz

@@ -31,7 +31,7 @@ std::string read_file(const fs::path& path) {
 // The parameter is the folder of a format below tests/corpus.
 class MutatorTest : public ::testing::TestWithParam<std::string> {
  protected:
-  const Mutator& mutator() const { return *mutator_of(GetParam()); }
+  const Mutator& mutator() const { return *mutator_for(format()); }
   const Format& format() const { return format_in(GetParam()); }
 
   contract::Reading read(const std::string& bytes) const {
@@ -62,8 +62,7 @@ class MutatorTest : public ::testing::TestWithParam<std::string> {
 std::vector<std::string> folders() {
   std::vector<std::string> names;
   for (const Format& format : formats()) {
-    std::string name = contract::folder_of(format);
-    if (mutator_of(name) != nullptr) names.push_back(std::move(name));
+    if (mutator_for(format) != nullptr) names.push_back(contract::folder_of(format));
   }
   return names;
 }

@@ -117,6 +117,10 @@ std::string restructure(Bytes file, std::uint64_t seed, const ChangeBytes& chang
 
 }  // namespace
 
-const Mutator kProioMutator{fix_checksums, restructure};
+namespace proio {
 
+extern const Mutator kMutator;
+const Mutator kMutator{fix_checksums, restructure};
+
+}  // namespace proio
 }  // namespace recordfs::fuzz

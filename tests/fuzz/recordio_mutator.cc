@@ -184,6 +184,10 @@ std::string restructure(Bytes file, std::uint64_t seed, const ChangeBytes& chang
 
 }  // namespace
 
-const Mutator kRecordioMutator{fix_checksums, restructure};
+namespace recordio {
 
+extern const Mutator kMutator;
+const Mutator kMutator{fix_checksums, restructure};
+
+}  // namespace recordio
 }  // namespace recordfs::fuzz

@@ -171,6 +171,10 @@ std::string restructure(Bytes file, std::uint64_t seed, const ChangeBytes& chang
 
 }  // namespace
 
-const Mutator kRiegeliMutator{fix_checksums, restructure};
+namespace riegeli {
 
+extern const Mutator kMutator;
+const Mutator kMutator{fix_checksums, restructure};
+
+}  // namespace riegeli
 }  // namespace recordfs::fuzz

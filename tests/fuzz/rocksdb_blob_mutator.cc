@@ -85,6 +85,10 @@ std::string restructure(Bytes file, std::uint64_t seed, const ChangeBytes& chang
 
 }  // namespace
 
-const Mutator kRocksdbBlobMutator{fix_checksums, restructure};
+namespace rocksdb_blob {
 
+extern const Mutator kMutator;
+const Mutator kMutator{fix_checksums, restructure};
+
+}  // namespace rocksdb_blob
 }  // namespace recordfs::fuzz

@@ -70,6 +70,10 @@ std::string restructure(Bytes file, std::uint64_t seed, const ChangeBytes& chang
 
 }  // namespace
 
-const Mutator kTfrecordMutator{fix_checksums, restructure};
+namespace tfrecord {
 
+extern const Mutator kMutator;
+const Mutator kMutator{fix_checksums, restructure};
+
+}  // namespace tfrecord
 }  // namespace recordfs::fuzz

@@ -94,6 +94,10 @@ std::string restructure(Bytes file, std::uint64_t seed, const ChangeBytes& chang
 
 }  // namespace
 
-const Mutator kWandbMutator{fix_checksums, restructure};
+namespace wandb {
 
+extern const Mutator kMutator;
+const Mutator kMutator{fix_checksums, restructure};
+
+}  // namespace wandb
 }  // namespace recordfs::fuzz
