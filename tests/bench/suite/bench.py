@@ -186,7 +186,7 @@ class Check:
 
     def __init__(self, bench, record):
         self._bench, self._record = bench, json.loads(record.read_text(encoding="utf-8")) if record.exists() else {}
-        self.found, self.missing = [], []
+        self.found, self.missing, self.measured, self.known = [], [], 0, 0
 
     def __call__(self, part, lines, function, taken):
         """Returns the rows to print. Measures once more if a row fails, since other load can slow a single run."""
@@ -195,10 +195,12 @@ class Check:
             taken = measured_again(self._bench, lines, function, taken)
         self.found += checking.findings(rows_of(taken), recorded)
         self.missing += checking.not_measured(rows_of(taken), recorded)
+        measured, known = checking.compared(rows_of(taken), recorded)
+        self.measured, self.known = self.measured + measured, self.known + known
         return taken
 
     def fails(self):
-        print("\n" + checking.report(self.found, self.missing), flush=True)
+        print("\n" + checking.report(self.found, self.missing, self.measured, self.known), flush=True)
         return any(finding.fails for finding in self.found)
 
 

@@ -17,9 +17,10 @@ class Finding:
 
 
 def recorded_rows(record, part, amounts):
-    """Returns {(line, case): row} of a part of the record: empty if it was measured with other amounts."""
+    """Returns {(line, case): row} of a part of the record: empty if it was measured with other amounts. An amount that is
+    newer than the record is one of newer lines."""
     document = record.get(part)
-    if document is None or document["amounts"] != amounts:
+    if document is None or any(amounts.get(name) != amount for name, amount in document["amounts"].items()):
         return {}
     return {(line["line"], row["case"]): row for line in document["lines"] for row in line["rows"]}
 
@@ -48,6 +49,12 @@ def finding_of(row, recorded):
     return None
 
 
+def compared(rows, recorded):
+    """Returns how many rows have a ratio, and how many of these the record has too."""
+    measured = [(row.line.name, row.case) for row in rows if row.ratio is not None]
+    return len(measured), sum(key in recorded and recorded[key]["ratio"] is not None for key in measured)
+
+
 def findings(rows, recorded):
     """Returns the findings for the rows, failures first."""
     found = [finding for finding in (finding_of(row, recorded) for row in rows) if finding]
@@ -68,11 +75,12 @@ def better(row, again):
     return again if (again.ratio > row.ratio) == row.line.faster else row
 
 
-def report(found, missing):
-    """Returns the text about a run. Rows that the record lacks are counted if they are many."""
+def report(found, missing, measured, known):
+    """Returns the text about a run, of whose `measured` rows the record has `known`. The others are counted if they are
+    many."""
     failures = [finding for finding in found if finding.fails]
     others = [finding for finding in found if not finding.fails]
-    lines = [f"compared with the record: {len(failures)} failures"]
+    lines = [f"compared with the record: {known} of {measured} rows; {len(failures)} failures"]
     lines += [f"FAILED {described(finding)}" for finding in failures]
     if len(others) > MANY:
         lines.append(f"{len(others)} rows are not in the record, which may be of other amounts")

@@ -93,11 +93,17 @@ class Comparison(unittest.TestCase):
             self.assertEqual(checking.better(row(line, 1.3), row(line, 1.0)).ratio, best)
         self.assertEqual(checking.better(row(TIME, 1.0), None).ratio, 1.0)
 
+    def test_record_without_a_newer_amount_is_used(self):
+        record = json.loads(results.as_json({LIMITS: document(row(TIME, 1.0))}))
+        del record[LIMITS]["amounts"]["whole"]
+        self.assertEqual(len(checking.recorded_rows(record, LIMITS, table.amounts_of(RUN))), 1)
+
     def test_report_lists_failures_first(self):
         before = recorded(row(TIME, 1.0))
-        text = checking.report(checking.findings([row(SPEED, 1.0), row(TIME, 1.2)], before), [("time", "gone")])
+        now = [row(SPEED, 1.0), row(TIME, 1.2)]
+        text = checking.report(checking.findings(now, before), [("time", "gone")], *checking.compared(now, before))
         self.assertEqual(text.splitlines(), [
-            "compared with the record: 1 failures",
+            "compared with the record: 1 of 2 rows; 1 failures",
             "FAILED time: riegeli: ratio 1.20, recorded 1.00: more than 10% worse",
             "speed: riegeli: ratio 1.00, not in the record",
             "time: gone: recorded, but not measured"])
