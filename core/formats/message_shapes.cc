@@ -1,9 +1,10 @@
 #include "core/formats/message_shapes.h"
 
+#include <algorithm>
 #include <set>
-#include <sstream>
 
 #include "core/base/cursor.h"
+#include "core/base/parse_number.h"
 #include "core/base/utf8.h"
 
 namespace recordfs {
@@ -19,6 +20,13 @@ WireType wire_type_of_name(std::string_view type) {
   return is_number ? WireType::kVarint : WireType::kLengthDelimited;
 }
 
+// Removes the text up to the next `end`, and returns it without that.
+std::string_view take_until(char end, std::string_view& text) {
+  const std::string_view taken = text.substr(0, text.find(end));
+  text.remove_prefix(std::min(taken.size() + 1, text.size()));
+  return taken;
+}
+
 // Returns whether bytes are numbers one after another.
 bool are_packed(WireType type, Bytes content) {
   if (type != WireType::kVarint) return content.size() % (type == WireType::kFixed64 ? 8 : 4) == 0;
@@ -30,24 +38,21 @@ bool are_packed(WireType type, Bytes content) {
 }  // namespace
 
 MessageShapes::MessageShapes(std::string_view types) {
-  std::istringstream lines{std::string(types)};
-  std::set<std::string> enumerations;
-  std::string current;
-  for (std::string line; std::getline(lines, line);) {
-    std::istringstream words(line);
-    std::string type;
-    std::string name;
-    std::uint32_t number = 0;
-    if (!(words >> type >> name)) continue;
+  std::set<std::string_view> enumerations;
+  Fields* current = nullptr;
+  while (!types.empty()) {
+    std::string_view line = take_until('\n', types);
+    line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
+    std::string_view type = take_until(' ', line);
+    const std::string_view name = take_until(' ', line);
     if (type == "message" || type == "enum") {
-      current = name;
       if (type == "enum") enumerations.insert(name);
-      types_[name];
-    } else if (words >> number) {  // otherwise a value of an enumeration
-      Field& field = types_[current][number];
-      words >> field.oneof;
+      current = &types_[std::string(name)];
+    } else if (const auto number = parse_number<std::uint32_t>(take_until(' ', line))) {
+      Field& field = (*current)[*number];  // otherwise an empty line, or a value of an enumeration
+      field.oneof = line;
       field.is_repeated = type.ends_with('*');
-      if (field.is_repeated) type.pop_back();
+      if (field.is_repeated) type.remove_suffix(1);
       field.wire_type = wire_type_of_name(type);
       field.is_text = type == "string";
       field.message = type;
