@@ -70,7 +70,7 @@ Result<recordfs_bytes*> value_of(const OpenedSet& set, std::size_t file, const s
 
 Result<recordfs_bytes*> json_of(const OpenedSet& set, std::uint64_t ordinal) {
   ASSIGN_OR_RETURN(const auto found, find_record({}, set, ordinal));
-  const auto decoding = set.decoding(found.place.shard, found.place.store);
+  ASSIGN_OR_RETURN(const auto decoding, set.decoding(found.place.shard, found.place.store));
   const auto shard = set.has_one_shard() ? std::string_view() : set.set().name(found.place.shard);
   std::string line;
   TRY(append_json_line(line, ordinal, found.record.bytes, decoding->decoder, found.place.indexed.chunk, shard));

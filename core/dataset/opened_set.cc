@@ -7,6 +7,7 @@
 #include "core/base/fork.h"
 #include "core/base/sandbox.h"
 #include "core/dataset/saved_counts.h"
+#include "core/decoding/chunk_metadata.h"
 #include "core/store/open_container.h"
 #include "core/store/saved_index.h"
 #include "core/store/selection.h"
@@ -81,9 +82,23 @@ std::unique_ptr<OpenedSet> OpenedSet::shard(std::size_t shard) const {
   return std::unique_ptr<OpenedSet>(new OpenedSet(std::move(plan), services_));
 }
 
-std::shared_ptr<const OpenedSet::Decoding> OpenedSet::decoding(std::size_t shard,
-                                                               const std::shared_ptr<const RecordStore>& store) const {
+Result<void> OpenedSet::check_types_of(const RequestContext& context, const RecordStore& store) const {
+  const UserTypes& types = plan_->options.types;
+  const bool are_given = !types.type.empty() && types.descriptors != nullptr;
+  return are_given ? Result<void>() : check_metadata(context, store.metadata());
+}
+
+Result<std::shared_ptr<const RecordStore>> OpenedSet::open_to_decode(const RequestContext& context,
+                                                                     std::size_t shard) const {
+  ASSIGN_OR_RETURN(auto store, set_->open(context, shard));
+  TRY(check_types_of(context, *store));
+  return store;
+}
+
+Result<std::shared_ptr<const OpenedSet::Decoding>> OpenedSet::decoding(
+    std::size_t shard, const std::shared_ptr<const RecordStore>& store) const {
   if (auto known = decoding_.find(shard)) return *known;
+  TRY(check_types_of({}, *store));
   return decoding_.add(shard, std::make_shared<const Decoding>(store, plan_->options.types));
 }
 
@@ -99,8 +114,10 @@ SelectOfShard selector(const OpenedSet& set, std::shared_ptr<const RecordConditi
   return [&set, condition = std::move(condition)](std::size_t shard,
                                                   const std::shared_ptr<const RecordStore>& store) -> SelectRecord {
     const Shard& named = set.plan().list.shards[shard];
-    return [condition, &named, decoding = set.decoding(shard, store)](const ChunkInfo& chunk, Bytes record) {
-      return condition->matches({}, decoding->decoder, chunk, record,
+    return [condition, &named, decoding = set.decoding(shard, store)](const ChunkInfo& chunk,
+                                                                      Bytes record) -> Result<bool> {
+      if (!decoding) return decoding.error();
+      return condition->matches({}, (*decoding)->decoder, chunk, record,
                                 {.path = named.path, .path_in_set = named.path_in_set()});
     };
   };

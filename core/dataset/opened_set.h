@@ -130,9 +130,14 @@ class OpenedSet {
     const std::shared_ptr<const RecordStore> store;
     const RecordDecoder decoder;
   };
-  std::shared_ptr<const Decoding> decoding(std::size_t shard, const std::shared_ptr<const RecordStore>& store) const;
+  // Fails as check_metadata(), unless the user's types and descriptors say all about the records.
+  Result<std::shared_ptr<const Decoding>> decoding(std::size_t shard,
+                                                   const std::shared_ptr<const RecordStore>& store) const;
+  // Opens a shard whose records are decoded. Fails as DataSet::open() and as decoding().
+  Result<std::shared_ptr<const RecordStore>> open_to_decode(const RequestContext& context, std::size_t shard) const;
 
  private:
+  Result<void> check_types_of(const RequestContext& context, const RecordStore& store) const;
   OpenedSet(std::shared_ptr<SetPlan> plan, std::shared_ptr<StoreResources> services);
 
   static constexpr std::size_t kRecentShards = 16;

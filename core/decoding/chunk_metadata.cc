@@ -3,6 +3,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/base/impact.h"
 #include "core/base/utf8.h"
 
 namespace recordfs {
@@ -45,6 +46,13 @@ void add_metadata(const ChunkMetadata& metadata, Value::Object& members) {
   if (!others.empty()) add_member(members, "other_metadata", std::move(others));
   if (metadata.omitted > 0) add_member(members, "metadata_omitted", metadata.omitted);
   if (!metadata.error.empty()) add_member(members, "metadata_error", metadata.error);
+}
+
+Result<void> check_metadata(const RequestContext& context, const Metadata* metadata) {
+  if (metadata == nullptr || metadata->varies()) return {};
+  const auto attributes = metadata->attributes(context, nullptr);
+  if (attributes || impact_of(attributes.error()) != Impact::kDamage) return {};
+  return attributes.error();
 }
 
 Result<std::shared_ptr<const ChunkMetadata>> ChunkMetadataReader::at(const RequestContext& context,

@@ -15,6 +15,10 @@
 
 namespace recordfs {
 
+// Fails as Metadata::attributes() if metadata is damaged that is the same for all records, whose types it has. Succeeds
+// if it cannot be read for another reason. `metadata` may be null.
+Result<void> check_metadata(const RequestContext& context, const Metadata* metadata);
+
 // Metadata that is short enough to be repeated in each record of a chunk.
 struct ChunkMetadata {
   static constexpr std::uint64_t kMostBytes = 4096;  // keys and values together

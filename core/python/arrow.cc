@@ -175,7 +175,7 @@ class ArrowRecords {
   }
 
   Result<RowDecoder> decoder_of(std::size_t shard) const {
-    ASSIGN_OR_RETURN(auto store, set_->set().open({}, shard));
+    ASSIGN_OR_RETURN(auto store, set_->open_to_decode({}, shard));
     return schema_->decoder({}, std::move(store), set_->plan().list.shards[shard].path_in_set(), selects_);
   }
 

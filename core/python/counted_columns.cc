@@ -105,14 +105,15 @@ class CountedColumns {
     }
     return [this, selects = scalar_selector(condition_), decoding = set_->decoding(shard, store),
             named = &set_->plan().list.shards[shard]](const ChunkInfo& chunk, Bytes record) -> Result<bool> {
+      if (!decoding) return decoding.error();
       if (condition_ != nullptr) {
         ASSIGN_OR_RETURN(const bool is_selected,
-                         condition_->matches({}, decoding->decoder, chunk, record,
+                         condition_->matches({}, (*decoding)->decoder, chunk, record,
                                              {.path = named->path, .path_in_set = named->path_in_set()}));
         if (!is_selected) return false;
       }
       const auto counted = counters_.with_one([&](ColumnCounter& counter) {
-        return counter.count({}, decoding->decoder, chunk, record, named->path_in_set(), selects);
+        return counter.count({}, (*decoding)->decoder, chunk, record, named->path_in_set(), selects);
       });
       if (counted) return false;
       if (!UndecodedRecords::is_of_record(counted.error().code)) return counted.error();

@@ -158,7 +158,7 @@ auto decoded(const OpenedSet& set, std::uint64_t ordinal, const Decode& decode) 
       run([&](const RequestContext& context) -> decltype(decode(context, std::declval<RecordAndPlace>(),
                                                                 std::declval<RecordDecoder>())) {
         ASSIGN_OR_RETURN(const auto found, find_record(context, set, ordinal));
-        const auto decoding = set.decoding(found.place.shard, found.place.store);
+        ASSIGN_OR_RETURN(const auto decoding, set.decoding(found.place.shard, found.place.store));
         return decode(context, found, decoding->decoder);
       }),
       set, ordinal);

@@ -155,10 +155,12 @@ class Stream {
   TextsOfShard texts() const {
     return [this](std::size_t shard, const std::shared_ptr<const RecordStore>& store) -> TextsOfRecord {
       return [this, decoding = set_->decoding(shard, store), &named = set_->plan().list.shards[shard]](
-                 const ChunkInfo& chunk, Bytes record, const std::function<void(std::string_view)>& take) {
+                 const ChunkInfo& chunk, Bytes record,
+                 const std::function<void(std::string_view)>& take) -> Result<bool> {
+        if (!decoding) return decoding.error();
         const SearchedFields fields{
             .paths = fields_.get(), .undecoded = &undecoded_, .path = named.path, .path_in_set = named.path_in_set()};
-        return each_decoded_text({}, decoding->decoder, chunk, record, fields, take);
+        return each_decoded_text({}, (*decoding)->decoder, chunk, record, fields, take);
       };
     };
   }
@@ -257,6 +259,9 @@ RowSources row_sources(const OpenedSet& set, const WantedColumns& wanted, Column
                      .selection = std::move(selection),
                      .lists = wanted.lists};
   define_by_records(set.set(), wanted.scans, sources);
+  sources.open = [&set](const RequestContext& context, std::size_t shard) {
+    return set.open_to_decode(context, shard);
+  };
   return sources;
 }
 
@@ -330,7 +335,8 @@ class RowReader {
 
   Result<Decoder> decoder_of(const RequestContext& context, const PlacedRecord& place) {
     if (auto known = decoders_.find(place.shard)) return *known;
-    ASSIGN_OR_RETURN(auto made, schema_->decoder(context, place.store));
+    ASSIGN_OR_RETURN(auto store, set_->open_to_decode(context, place.shard));
+    ASSIGN_OR_RETURN(auto made, schema_->decoder(context, std::move(store)));
     return decoders_.add(place.shard, std::make_shared<const RowDecoder>(std::move(made)));
   }
 

@@ -16,6 +16,7 @@
 #include "core/base/sandbox.h"
 #include "core/dataset/manifest.h"
 #include "core/dataset/saved_counts.h"
+#include "core/decoding/chunk_metadata.h"
 #include "core/decoding/record_decoder.h"
 #include "core/remote/session.h"
 #include "core/search/known_fields.h"
@@ -195,14 +196,12 @@ void CommandContext::confine(const ReadingOptions& options, const std::vector<st
 }
 
 void CommandContext::check_metadata(const RequestContext& context, const std::string& shown, const RecordStore& store) {
-  const Metadata* const metadata = store.metadata();
-  if (metadata == nullptr || metadata->varies()) return;
-  const auto attributes = metadata->attributes(context, nullptr);
-  if (attributes || impact_of(attributes.error()) != Impact::kDamage) return;
+  const auto checked = recordfs::check_metadata(context, store.metadata());
+  if (checked) return;
   std::unique_lock lock(mutex_);
   if (!without_metadata_.insert(shown).second) return;
   lock.unlock();
-  report_failure(shown, attributes.error());
+  report_failure(shown, checked.error());
 }
 
 Result<OpenedFile> CommandContext::open_quietly(const RequestContext& context, const std::string& shown) {

@@ -260,6 +260,7 @@ void expect_files(std::span<const std::string> files, CommandContext& context) {
 
 int info(const InfoOptions& options) {
   CommandContext context(options.reading);
+  context.require_metadata();
   if (options.columns) context.decode_with(options.counted.types);
   Output& output = context.output();
   std::string_view separator;  // of tables

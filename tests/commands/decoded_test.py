@@ -425,7 +425,7 @@ class Untyped(Decoded):
         damaged = self.file("damaged.riegeli", bytes(content))
         self.good("cat", damaged, "0")  # bytes need no type
         reading = (("cat", "--json"), ("head", "--json"), ("ls", "--where", "d is null"), ("cp", "--where", "d is null", ":"), ("grep", "--decoded", "x"),
-                   ("export", "--to", "csv", "-o", "-"), ("export", "-o", self.folder / "copy.riegeli"))
+                   ("info",), ("info", "--json", "--scan"), ("export", "--to", "csv", "-o", "-"), ("export", "-o", self.folder / "copy.riegeli"))
         for command, *options in reading:
             words = [command, damaged, *options, *([self.folder] if command == "cp" else [])]
             words = [command, "x", damaged, "--decoded"] if command == "grep" else words

@@ -275,5 +275,44 @@ class OtherErrors(Case):
         self.assertEqual((copy.path, copy.offset, copy.reason), ("a", 5, "why"))
 
 
+class DamagedMetadata(Case):
+    def setUp(self):
+        super().setUp()
+        content = bytearray(cases.sample("riegeli/metadata_full_transposed.riegeli").read_bytes())
+        self.whole = recordfs.open(cases.sample("riegeli/metadata_full_transposed.riegeli"))
+        content[300] ^= 1
+        self.path = self.folder / "damaged.riegeli"
+        self.path.write_bytes(content)
+
+    def test_all_that_decodes_records_raises(self):
+        ds = recordfs.open(self.path)
+        self.assertEqual(list(ds), list(self.whole))
+        for read in (lambda: ds.decode(0), lambda: ds.json(0), lambda: ds.row(0), lambda: ds.columns, lambda: ds.column_statistics(),
+                     lambda: list(ds.where("b = true")), lambda: ds.select("b"), lambda: ds.to_numpy(), lambda: list(ds.grep("1", field="b")),
+                     lambda: ds.arrow().__arrow_c_stream__(), lambda: ds.metadata):
+            with self.assertRaisesRegex(recordfs.DamageError, r"damaged.riegeli: byte \d+: the hash of the chunk's data does not match"):
+                read()
+        skipping = recordfs.open(self.path, on_damage="skip")
+        self.assertEqual(list(skipping.grep("1", field="b")), [])
+        self.assertIn("hash", skipping.damage[0].reason)
+
+    def test_types_that_are_given_need_none(self):
+        types = self.folder / "types"
+        types.write_bytes(self.whole.metadata["file_descriptor_set"])
+        ds = recordfs.open(self.path, type=self.whole.metadata["record_type_name"].decode(), descriptors=types)
+        self.assertEqual((ds.row(0), ds.decode(3)), (self.whole.row(0), self.whole.decode(3)))
+
+    def test_file_without_damage_gives_the_columns_of_a_set(self):
+        good = self.folder / "good.riegeli"
+        good.write_bytes(cases.sample("riegeli/metadata_full_transposed.riegeli").read_bytes())
+        ds = recordfs.open([self.path, good])
+        self.assertEqual(ds.columns, self.whole.columns)
+        with self.assertRaises(recordfs.DamageError):
+            ds.to_numpy(["u64"])
+        skipping = recordfs.open([self.path, good], on_damage="skip")
+        self.assertEqual(len(list(skipping.select("u64"))), len(self.whole))
+        self.assertEqual({one.reason.split(": ")[-1] for one in skipping.damage}, {"the hash of the chunk's data does not match"})
+
+
 if __name__ == "__main__":
     cases.main()
