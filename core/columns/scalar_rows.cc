@@ -291,6 +291,10 @@ std::optional<ScalarSource> scalar_source_by_name(std::string_view path) {
 }
 
 Result<void> each_scalar(ScalarSource source, Bytes record, const ScalarTaker& taker) {
+  if (source == ScalarSource::kSwanLab && as_text(record).starts_with('{')) {  // no message begins so
+    return Error{.code = Code::kUnsupported,
+                 .detail = "a JSON text of SwanLab before 0.8.0, which has no rows of scalars (try: this file alone)"};
+  }
   switch (source) {
     case ScalarSource::kEvents: return each_of_event(record, taker);
     case ScalarSource::kHistory:

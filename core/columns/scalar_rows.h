@@ -54,7 +54,8 @@ struct ScalarTaker {
   std::function<void(const ScalarRow&)> skip{};
 };
 
-// Fails with kDamage if the record is not of the type, with kLimit, and as `take`. Thread-safe.
+// Fails with kDamage if the record is not of the type, with kUnsupported if it is a JSON text of SwanLab before 0.8.0,
+// with kLimit, and as `take`. Thread-safe.
 Result<void> each_scalar(ScalarSource source, Bytes record, const ScalarTaker& taker);
 
 enum class ScalarColumn : std::uint8_t { kRun, kStep, kWallTime, kTag, kValue };

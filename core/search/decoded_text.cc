@@ -62,7 +62,7 @@ Result<bool> is_decoded(const RequestContext& context, const RecordDecoder& deco
 Result<bool> each_decoded_text(const RequestContext& context, const RecordDecoder& decoder, const ChunkInfo& chunk,
                                Bytes record, const SearchedFields& fields,
                                const std::function<void(std::string_view)>& take) {
-  if (fields.paths != nullptr && ScalarFields(fields.paths->fields()).source(context, decoder)) {
+  if (fields.paths != nullptr && ScalarFields(fields.paths->fields()).source(context, decoder, fields.path_in_set)) {
     TextSink sink(take);
     const auto visited = visit_fields(context, decoder, chunk, record, fields.path_in_set, *fields.paths, sink);
     if (visited) return true;

@@ -19,7 +19,8 @@ RecordCondition::RecordCondition(std::shared_ptr<const Condition> condition)
 
 Result<bool> RecordCondition::matches(const RequestContext& context, const RecordDecoder& decoder,
                                       const ChunkInfo& chunk, Bytes record, const RecordFile& file) const {
-  if (const auto source = scalars_.source(context, decoder)) return matches_scalars(*source, chunk, record, file);
+  if (const auto source = scalars_.source(context, decoder, file.path_in_set))
+    return matches_scalars(*source, chunk, record, file);
   ConditionEvaluation evaluation(*condition_);
   JsonFilter filter(fields_, evaluation);
   const auto visited = decoder.visit(context, chunk, record, filter);
@@ -51,7 +52,7 @@ Result<bool> RecordCondition::matches_scalars(ScalarSource source, const ChunkIn
   };
   const auto skip = [&](const ScalarRow& scalar) { is_match = evaluate(run, scalar) == Truth::kTrue || is_match; };
   const auto read = each_scalar(source, record, {.take = take, .leave_out = leave_out, .skip = skip});
-  if (!read && read.error().code != Code::kDamage) return read.error();
+  if (!read && !UndecodedRecords::is_of_record(read.error().code)) return read.error();
   if (!read) undecoded_.note(chunk, file.path, read.error());
   return is_match && read;
 }

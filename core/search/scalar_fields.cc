@@ -34,12 +34,17 @@ Scalar value_of(const ScalarRow& scalar) {
 }  // namespace
 
 ScalarFields::ScalarFields(const std::vector<std::string>& names)
-    : columns_(columns_of(names)), is_of_scalars_(std::ranges::any_of(columns_, is_only_of_scalar)) {}
+    : columns_(columns_of(names)), is_of_scalars_(std::ranges::any_of(columns_, is_only_of_scalar)) {
+  ways_.reserve(names.size());
+  for (const std::string& name : names) ways_.push_back(way_after(1, name));
+}
 
-std::optional<ScalarSource> ScalarFields::source(const RequestContext& context, const RecordDecoder& decoder) const {
+std::optional<ScalarSource> ScalarFields::source(const RequestContext& context, const RecordDecoder& decoder,
+                                                 std::string_view path) const {
   if (!are_columns()) return std::nullopt;
   // A type that cannot be read now makes decoding fail.
-  const auto source = scalar_source(decoder.type(context).value_or(std::string_view()));
+  const auto type = decoder.type(context);
+  const auto source = type && type->empty() ? scalar_source_by_name(path) : scalar_source(type.value_or(""));
   return is_of_scalars_ || source != ScalarSource::kEvents ? source : std::nullopt;
 }
 
@@ -56,7 +61,7 @@ std::vector<FoundField> ScalarFields::pass(std::string_view run, const ScalarRow
   const auto take = [&](std::size_t field, const Scalar& value) {
     if (field != unknown) sink.take(field, value);
     sink.note_element(field);
-    found.push_back({.field = field});
+    found.push_back({.field = field, .way = ways_[field]});
   };
   for (std::size_t field = 0; field < columns_.size(); ++field) {
     switch (columns_[field]) {
@@ -77,7 +82,7 @@ std::vector<FoundField> ScalarFields::pass(std::string_view run, const ScalarRow
 Result<void> visit_fields(const RequestContext& context, const RecordDecoder& decoder, const ChunkInfo& chunk,
                           Bytes record, std::string_view path_in_set, const FieldPaths& fields, ScalarSink& sink) {
   const ScalarFields scalars(fields.fields());
-  const auto source = scalars.source(context, decoder);
+  const auto source = scalars.source(context, decoder, path_in_set);
   if (!source) {
     JsonFilter filter(fields, sink);
     TRY(decoder.visit(context, chunk, record, filter));

@@ -1,6 +1,7 @@
 // Names of fields that are columns of scalars: run, step, wall_time, tag and value (core/columns/scalar_rows.h).
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,9 +23,11 @@ class ScalarFields {
 
   // Returns whether all names are columns of scalars.
   bool are_columns() const { return !columns_.empty(); }
-  // Returns where the records of `decoder` have scalars; nullopt if they have none, or if the names are fields of the
-  // records: some are no columns of scalars, or all are step and wall_time of events, which have these themselves.
-  std::optional<ScalarSource> source(const RequestContext& context, const RecordDecoder& decoder) const;
+  // Returns where the records of `decoder` have scalars, by their type, or without one by the name of the file; nullopt
+  // if they have none, or if the names are fields of the records: some are no columns of scalars, or all are step and
+  // wall_time of events, which have these themselves.
+  std::optional<ScalarSource> source(const RequestContext& context, const RecordDecoder& decoder,
+                                     std::string_view path) const;
 
   // Returns the field that a scalar has with an unknown value, because that is invalid; SIZE_MAX if there is none.
   std::size_t unknown_field(const ScalarRow& scalar) const;
@@ -33,6 +36,7 @@ class ScalarFields {
 
  private:
   const std::vector<ScalarColumn> columns_;  // by field; empty: some names are none
+  std::vector<std::uint64_t> ways_;          // to the fields of a record that have the same names
   const bool is_of_scalars_;                 // they cannot be fields of a record
 };
 

@@ -208,6 +208,25 @@ class Scalars(commands.Case):
             self.assertEqual(selected, len({line[1] for line in lines}) if name.endswith(".wandb") else len(lines))
             self.assertEqual(self.recordfs("grep", "--ordinals", "--field", "step", f"^{last}$", path).status, commands.GOOD)
 
+    def test_step_and_time_in_a_set_are_those_of_each_file(self):
+        for name in ("run-g9dvvkua.wandb", "swanlab-2.swanlab"):
+            (self.logs / name).write_bytes((commands.corpus() / "wandb" / name).read_bytes())
+        whole = self.lines(self.logs)
+        for condition, selected in (("step > 2", [line for line in whole if line[1] > 2]), ("wall_time = 2.5", [line for line in whole if line[0][0] == "b"])):
+            self.assertEqual(self.lines(self.logs, "--where", condition), selected)
+            paths = [path for path in sorted(self.logs.rglob("*")) if path.is_file()]
+            self.assertEqual(len(self.good("ls", self.logs, "--where", condition).splitlines()),
+                             sum(len(self.recordfs("ls", path, "--where", condition).out.splitlines()) for path in paths))
+        self.assertGreater(len(self.good("grep", "--ordinals", "--field", "step", "^3$", self.logs).splitlines()), 2)
+
+    def test_text_of_an_old_run_among_others_is_refused(self):
+        (self.logs / "run-1.swanlab").write_bytes((commands.corpus() / "wandb" / "swanlab-1.swanlab").read_bytes())
+        for words, message in (([], "record 0: "), (["--where", "step = 2 and tag = 'loss'"], "--where: [0-9]+ records cannot be decoded.*")):
+            done = self.recordfs("export", self.logs, "-o", self.folder / "a.csv", *words)
+            self.assertEqual((done.status, (self.folder / "a.csv").exists()), (commands.PARTLY_DONE, False))
+            self.assertRegex(done.err, message + "a JSON text of SwanLab before 0.8.0, which has no rows of scalars")
+        self.good("export", self.logs / "run-1.swanlab", "-o", self.folder / "a.csv")
+
 
 if __name__ == "__main__":
     commands.main()
