@@ -212,6 +212,13 @@ class Pages(Checkout):
         self.assert_found(pages, "README.md: no such heading: ")
 
 
+    def test_format_that_a_list_lacks(self):
+        self.plant("core/formats/aaa_log/format.h", "")
+        self.plant("README.md", "[a](core/formats/aaa/FORMAT.md)\n")
+        self.plant("tests/GUARANTEES.md", "Aaa\n")
+        self.assert_found(pages, "README.md: does not have the format aaa_log ", "fusefs/install/types/magic: does not have ")
+
+
 class FormatNames(Checkout):
     def test_format_name_in_the_store_is_found(self):
         self.plant("core/formats/riegeli/format.h", "")

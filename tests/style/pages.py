@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints broken links in Markdown pages, and a README that is too long, and fails on either: pages.py ROOT"""
+"""Prints broken links in Markdown pages, a README that is too long, and a list that lacks a format: pages.py ROOT fails on each."""
 import re
 import sys
 import unicodedata
@@ -39,10 +39,21 @@ def readme_length(root):
         yield f"README.md: {lines} lines, more than {MAX_PROJECT_README_LINES}"
 
 
+def lists_without_a_format(root):
+    for header in sorted(root.glob("core/formats/*/format.h")):
+        name = header.parent.name
+        for path, wanted in (("README.md", f"core/formats/{name}/FORMAT.md"), ("tests/GUARANTEES.md", name.split("_")[0]),
+                             ("fusefs/install/types/magic", name.replace("_", "-"))):
+            text = sources.text(root, path) if (root / path).exists() else ""
+            if wanted.lower() not in text.lower():
+                yield f"{path}: does not have the format {name} ({wanted})"
+
+
 def errors(root):
     yield from readme_length(root)
     yield from broken_links(root)
+    yield from lists_without_a_format(root)
 
 
 if __name__ == "__main__":
-    sys.exit(sources.report(errors, "the README is short, and every link leads to a page"))
+    sys.exit(sources.report(errors, "the README is short, every link leads to a page, and lists have all formats"))
