@@ -14,6 +14,7 @@ void LogChain::begin_log(const std::string& name, std::uint64_t number, std::uin
 }
 
 void LogChain::take_batch(std::uint64_t sequence) {
+  check_order(sequence);
   check_open_end(sequence);
   end_.reset();
   log_.last_sequence = sequence;
@@ -26,6 +27,7 @@ void LogChain::take_end(const DamagedRegion& region) {
 
 void LogChain::end_log(std::uint64_t next_sequence) {
   if (end_) open_end_ = OpenEnd{log_.name, *end_, has_batches_ ? std::optional(next_sequence) : std::nullopt};
+  if (log_.last_sequence > 0) least_next_ = log_.last_sequence + (next_sequence > log_.last_sequence ? 1 : 0);
   previous_ = std::move(log_);
 }
 
@@ -35,7 +37,8 @@ void LogChain::check_predecessor(const leveldb_log::Predecessor& predecessor) {
   const auto report = [&](const std::string& what) {
     take_loss_(log_.name,
                {.code = Code::kDamage,
-                .detail = fmt::format("the log before this one, {:06}.log, {}", predecessor.log_number, what)});
+                .detail = fmt::format("the log before this one, {:06}.log, {}", predecessor.log_number, what)},
+               true);
   };
   if (!previous_ || previous_->number != predecessor.log_number) {
     if (predecessor.log_number >= *rules_.least_log) report("does not exist");
@@ -44,6 +47,19 @@ void LogChain::check_predecessor(const leveldb_log::Predecessor& predecessor) {
   } else if (previous_->last_sequence != predecessor.last_sequence) {
     report(fmt::format("ends with write {}, and ended with {}", previous_->last_sequence, predecessor.last_sequence));
   }
+}
+
+// Reports a log whose first batch is not newer than the last one of the log before it. A batch that only prepares a
+// transaction takes no number. Nothing tells which of the logs is in the place of another one.
+void LogChain::check_order(std::uint64_t sequence) {
+  const std::uint64_t least = std::exchange(least_next_, 0);
+  if (!rules_.least_log || sequence >= least) return;
+  take_loss_(log_.name,
+             {.code = Code::kDamage,
+              .detail = fmt::format("begins with write {}, and the log before it has later ones, so one of them is not "
+                                    "the log of its name",
+                                    sequence)},
+             false);
 }
 
 // RocksDB stops at such an end, unless the numbers show that the database was opened and written to after it.
@@ -55,7 +71,8 @@ void LogChain::check_open_end(std::uint64_t sequence) {
                                : fmt::format("the numbers of {} do not continue", log_.name);
   take_loss_(
       end->log,
-      {.code = Code::kDamage, .position = end->why.position, .detail = fmt::format("{}: {}", end->why.detail, lost)});
+      {.code = Code::kDamage, .position = end->why.position, .detail = fmt::format("{}: {}", end->why.detail, lost)},
+      true);
 }
 
 }  // namespace recordfs::database

@@ -24,8 +24,8 @@ class LogChain {
     // Whether a log must be preceded by the one that it names.
     bool checks_predecessors = true;
   };
-  // Receives writes that are lost at a place of a log.
-  using TakeLoss = std::function<void(const std::string& log, Error why)>;
+  // Receives writes that are lost at a place of a log. `is_before`: they are older than the next batch.
+  using TakeLoss = std::function<void(const std::string& log, Error why, bool is_before)>;
 
   LogChain(Rules rules, TakeLoss take_loss) : rules_(rules), take_loss_(std::move(take_loss)) {}
 
@@ -53,6 +53,7 @@ class LogChain {
     std::optional<std::uint64_t> next_sequence;  // nullopt: it has no batch, and there was none before it
   };
   void check_predecessor(const leveldb_log::Predecessor& predecessor);
+  void check_order(std::uint64_t sequence);
   void check_open_end(std::uint64_t sequence);
 
   const Rules rules_;
@@ -60,7 +61,8 @@ class LogChain {
   std::optional<Log> previous_{};
   Log log_;
   bool has_batches_ = false;
-  std::optional<Error> end_{};  // what is after the last batch of the log, if that is no damage but an end
+  std::uint64_t least_next_ = 0;  // no number of a batch in the next log is lower
+  std::optional<Error> end_{};    // what is after the last batch of the log, if that is no damage but an end
   std::optional<OpenEnd> open_end_{};
 };
 

@@ -103,12 +103,37 @@ void LogLoader::report_missing(const Logs& logs) {
         "missing";
     report("", {.code = Code::kNotFound, .detail = what}, false);
   }
+  if (state_.files_.is_rocksdb) report_missing_first(logs);
   if (state_.files_.is_rocksdb) return;
   if (number == 0 || (!logs.empty() && logs.front()->is.number <= number)) return;
   if (!logs.empty() && says_log_was_removed(context_, files(), number)) return;
   report(fmt::format("{:06}.log", number),
          {.code = Code::kNotFound, .detail = "the MANIFEST names this write-ahead log, and it does not exist"});
   lose_logs();
+}
+
+// A RocksDB that is open says the number of the first log that it keeps, which exists. When it is opened, it says that
+// of none. A copy of it (Checkpoint) lacks a log without writes, after which there is none.
+void LogLoader::report_missing_first(const Logs& logs) {
+  const std::uint64_t least = state_.files_.least_log;
+  if (logs.empty() || logs.back()->is.number < least || least <= last_of_earlier_use()) return;
+  const auto has_number = [&](const DirectoryEntry& entry) { return entry.is.number == least; };
+  if (std::ranges::any_of(state_.listing_, has_number) || state_.files_.removed_files.contains(least)) return;
+  report(fmt::format("{:06}.log", least),
+         {.code = Code::kNotFound, .detail = "the MANIFEST keeps this write-ahead log, and it does not exist"});
+  lose_logs();
+}
+
+// Returns the number after which all files were begun since RocksDB was opened last, when it writes first a MANIFEST
+// and then an OPTIONS file; UINT64_MAX: unknown. If it may have continued the MANIFEST, it may have ended between these
+// two.
+std::uint64_t LogLoader::last_of_earlier_use() const {
+  if (state_.options_file_.reuses_manifest.value_or(true)) return UINT64_MAX;
+  std::uint64_t last = parse_file_name(state_.manifest_name_).number;
+  for (const DirectoryEntry& entry : state_.listing_) {
+    last = std::max(last, options_file_number(entry.name).value_or(0));
+  }
+  return last;
 }
 
 // RocksDB may state which logs must exist, and how long they are at least.
@@ -184,6 +209,7 @@ LogReplay::Setup LogLoader::setup() const {
   setup.may_have_gaps = state_.files_.is_rocksdb;
   if (setup.may_have_gaps) setup.may_lack_log = [this](auto after, auto before) { return may_lack_log(after, before); };
   const RecoveryMode mode = state_.options_file_.recovery_mode;
+  if (setup.may_have_gaps) setup.last_of_earlier_use = last_of_earlier_use();
   setup.chain = {.least_log = least_log(),
                  .stops_at_open_end = state_.files_.is_rocksdb && mode == RecoveryMode::kPointInTime,
                  .checks_predecessors = mode != RecoveryMode::kSkipDamage};

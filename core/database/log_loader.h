@@ -61,6 +61,8 @@ class LogLoader {
   Logs live_logs() const;
   void report_missing(const Logs& logs);
   void report_tracked(const Logs& logs);
+  void report_missing_first(const Logs& logs);
+  std::uint64_t last_of_earlier_use() const;
   bool is_of_earlier_use(std::uint64_t log) const;
   bool may_lack_log(std::uint64_t after, std::uint64_t before) const;
   LogReplay::FirstLogs first_logs() const;

@@ -36,7 +36,8 @@ LogReplay::LogReplay(const Options& options, Setup setup)
     : setup_(std::move(setup)),
       only_keys_(options.only_keys),
       writes_({.value_bytes = options.log_value_bytes, .key_bytes = options.log_key_bytes}),
-      chain_(setup_.chain, [this](const std::string& log, const Error& why) { lose(log, why); }) {}
+      chain_(setup_.chain,
+             [this](const std::string& log, const Error& why, bool is_before) { lose(log, why, is_before); }) {}
 
 Result<void> LogReplay::read(const RequestContext& context, OpenFiles& files, const std::string& name,
                              std::uint64_t number) {
@@ -62,7 +63,7 @@ Result<void> LogReplay::read(const RequestContext& context, OpenFiles& files, co
   TRY(visit_log(context, *log->container, *this));
   end_left_over(true);
   chain_.end_log(next_sequence_);
-  if (!log_.has_records && empty_log_.empty() && must_have_writes(number)) empty_log_ = log_.name;
+  if (!log_.has_records && empty_log_.name.empty() && must_have_writes(number)) empty_log_ = {log_.name, number};
   return {};
 }
 
@@ -237,11 +238,13 @@ Result<void> LogReplay::add(std::uint64_t sequence, const Pending& write) {
   return setup_.counts(write.family, log_.number) ? writes_.add(sequence, write) : Result<void>();
 }
 
-void LogReplay::lose(const std::string& log, const Error& error) {
+void LogReplay::lose(const std::string& log, const Error& error, bool is_before) {
   if (problems_.size() == kMostProblems) return;
   problems_.push_back({.file = log, .error = error});
-  losses_.push_back({.age = Age{.level = -1}, .cause = cause_of(error.code)});
-  ++open_losses_;
+  const auto open = losses_.end() - static_cast<std::ptrdiff_t>(open_losses_);
+  const Loss lost{.age = Age{.level = -1}, .cause = cause_of(error.code)};
+  losses_.insert(is_before ? losses_.end() : open, lost);
+  if (is_before) ++open_losses_;
 }
 
 // Reports writes that are in no log: a log is gone, or an earlier one lost its end.
@@ -261,7 +264,7 @@ void LogReplay::check_gap(std::uint64_t start, Position at, bool is_first_of_log
 
 // A log without writes, or one that ends inside a write, explains a gap.
 bool LogReplay::may_follow_lost_log() const {
-  return empty_log_.empty() && !is_previous_torn_ && setup_.may_lack_log &&
+  return empty_log_.name.empty() && !is_previous_torn_ && setup_.may_lack_log &&
          setup_.may_lack_log(previous_number_, log_.number);
 }
 
@@ -271,17 +274,19 @@ bool LogReplay::must_have_writes(std::uint64_t number) const {
 }
 
 // LevelDB begins a log when that before it has filled a table. It stays live until the table is there. RocksDB begins
-// none after an empty one, unless it is opened with avoid_flush_during_recovery: then no write is missing.
+// none after an empty one while it is open. When it opens, it may keep older logs (avoid_flush_during_recovery), but
+// then no write is missing, unless it was made without a log.
 void LogReplay::check_empty_log(std::uint64_t start) {
-  const std::string log = std::exchange(empty_log_, {});
-  if (log.empty() || open_losses_ > 0) return;
+  const NumberedLog log = std::exchange(empty_log_, {});
+  if (log.name.empty() || open_losses_ > 0) return;
   std::string why = fmt::format("{} continues it", log_.name);
-  if (setup_.may_have_gaps) {
-    const std::uint64_t expected = std::max(*setup_.last_before + 1, next_sequence_);
-    if (start <= expected) return;
+  std::uint64_t expected = std::max(*setup_.last_before + 1, next_sequence_);
+  if (start <= expected && log.number > setup_.last_of_earlier_use) expected = next_sequence_;
+  if (setup_.may_have_gaps && start <= expected) return;
+  if (setup_.may_have_gaps && expected > 0) {
     why = fmt::format("the writes {} to {} are in no other log", expected, start - 1);
   }
-  lose(log, {.code = Code::kDamage, .detail = fmt::format("no writes, although {}, so they may be lost", why)});
+  lose(log.name, {.code = Code::kDamage, .detail = fmt::format("no writes, although {}, so they may be lost", why)});
 }
 
 // The writes that were lost are older than the next one.

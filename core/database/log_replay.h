@@ -23,6 +23,12 @@
 
 namespace recordfs::database {
 
+// A log to replay.
+struct NumberedLog {
+  std::string name;
+  std::uint64_t number = 0;
+};
+
 // One thread.
 class LogReplay final : private LogVisitor {
  public:
@@ -38,6 +44,8 @@ class LogReplay final : private LogVisitor {
     bool may_have_gaps = false;
     // Returns whether a log with a number between these may be gone; 0: before the first live one. Null: none is.
     std::function<bool(std::uint64_t after, std::uint64_t before)> may_lack_log{};
+    // The number after which all files are of the present use of a RocksDB; UINT64_MAX: unknown.
+    std::uint64_t last_of_earlier_use = UINT64_MAX;
     LogChain::Rules chain{};
     bool are_files_alone = false;  // the logs were named one by one, and are not those of a directory
     leveldb_log::Numbering numbering = leveldb_log::Numbering::kPerWrite;
@@ -109,7 +117,7 @@ class LogReplay final : private LogVisitor {
   Result<void> add(std::uint64_t sequence, const Pending& write);
   bool is_wanted(const leveldb_log::BatchOperation& operation) const;
   void note_numbering(const leveldb_log::BatchSummary& batch, Bytes record);
-  void lose(const std::string& log, const Error& error);
+  void lose(const std::string& log, const Error& error, bool is_before = true);
   void end_losses();
   void check_gap(std::uint64_t start, Position at, bool is_first_of_log);
   bool may_follow_lost_log() const;
@@ -129,7 +137,7 @@ class LogReplay final : private LogVisitor {
   Log log_;                            // the current one
   std::uint64_t previous_number_ = 0;  // of the last log before it; 0: there is none
   bool is_previous_torn_ = false;      // that log ends inside a record
-  std::string empty_log_;  // the first of the last logs without records that must have some; empty: there is none
+  NumberedLog empty_log_;  // the first of the last logs without records that must have some; without a name: none
   std::uint64_t next_sequence_ = 0;
   Transactions transactions_;
   LogChain chain_;
@@ -138,12 +146,6 @@ class LogReplay final : private LogVisitor {
   bool is_numbered_otherwise_ = false;
   // The number after a batch whose marks may say another numbering, which the next batch decides.
   std::optional<std::uint64_t> doubtful_end_{};
-};
-
-// A log to replay.
-struct NumberedLog {
-  std::string name;
-  std::uint64_t number = 0;
 };
 
 // Replays logs in their order, numbering their writes as their database does. Fails as LogReplay::read().

@@ -79,6 +79,7 @@ std::optional<std::uint64_t> options_file_number(std::string_view name) {
 
 OptionsFile parse_options(std::string_view text) {
   OptionsFile options;
+  options.reuses_manifest = false;
   OptionsFile::OfFamily* family = nullptr;
   bool is_database = false;
   while (!text.empty()) {
@@ -97,6 +98,7 @@ OptionsFile parse_options(std::string_view text) {
     const std::string_view value = line.substr(equals + 1);
     // Since RocksDB 7 at the latest.
     if (name == "rocksdb_version") options.writes_delimiters = major_version(value) >= 7;
+    if (is_database && name == "reuse_manifest_on_open") options.reuses_manifest = trimmed(value) != "false";
     if (is_database && name == "wal_dir") options.wal_directory = value_of(value);
     if (is_database && name == "wal_recovery_mode") options.recovery_mode = recovery_mode_of(value_of(value));
     if (family == nullptr) continue;

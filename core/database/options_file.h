@@ -31,6 +31,8 @@ struct OptionsFile {
   // Whether the version that wrote the file adds the delimiter of a merge operator to its name, unless it is empty.
   bool writes_delimiters = false;
   RecoveryMode recovery_mode = RecoveryMode::kPointInTime;
+  // Whether opening the database may continue its MANIFEST in place of writing another; nullopt: there is no file.
+  std::optional<bool> reuses_manifest{};
   std::string wal_directory;  // of the write-ahead logs, as written; empty: the database's own
   std::map<std::string, OfFamily, std::less<>> families;  // by name
 

@@ -153,6 +153,7 @@ class RecoverDatabase(databases.Case):
 
     def test_log_of_rocksdb_without_writes_has_lost_those_that_are_in_no_other_log(self):
         source = self.copy_database("database/rocksdb7-first-keys")
+        (source / "OPTIONS-000001").write_bytes(b"")
         log, = source.glob("*.log")
         logged = [line["decoded"] for line in self.json_lines("cat", "--json", str(log))]
         first, last = logged[0]["sequence"], logged[-1]["sequence"] + logged[-1]["count"] - 1
@@ -165,6 +166,8 @@ class RecoverDatabase(databases.Case):
             self.assertEqual(done.status, commands.DAMAGE)
             self.assertIn(f"no writes, although the writes {first} to {last} are in no other log, so they may be lost", done.out.decode() + done.err)
         newer.write_bytes(tfrecords.log_fragment(1, batch(first, b"new")))  # the process ended before its first write
+        self.assertEqual(self.recordfs("verify", str(source)).status, commands.DAMAGE)
+        (source / f"OPTIONS-{int(log.stem) + 3:06}").write_bytes(b"")  # and was started again
         self.good("verify", str(source))
 
     def test_log_without_writes_before_another_one_has_lost_them(self):

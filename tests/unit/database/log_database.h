@@ -58,10 +58,15 @@ class LogDatabase {
  public:
   explicit LogDatabase(const std::string& comparator = "leveldb.BytewiseComparator") {
     std::filesystem::create_directory(folder());
-    leveldb_log::LogWriter manifest;
-    manifest.append("\1"s + text_field(comparator) + "\2\5\x09\0\3\x20\4\x09\xcb\x01\7"s);
-    write("MANIFEST-000004", manifest.log());
+    write_manifest(5, "", comparator);
     write("CURRENT", "MANIFEST-000004\n");
+  }
+  // `fields`: more of the edit.
+  void write_manifest(char first_log, const std::string& fields,
+                      const std::string& comparator = "leveldb.BytewiseComparator") const {
+    leveldb_log::LogWriter manifest;
+    manifest.append("\1"s + text_field(comparator) + "\2"s + first_log + "\x09\0\3\x20\4\x09\xcb\x01\7"s + fields);
+    write("MANIFEST-000004", manifest.log());
   }
   std::string folder() const { return folder_.path() + "/db"; }
   void write(const std::string& name, const std::string& bytes) const {

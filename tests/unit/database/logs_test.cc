@@ -145,6 +145,80 @@ TEST(OpenEndTest, LogThatDoesNotContinueARecycledOneIsReported) {
       (Records{"a=1", "c=1", "000005.log: left from an earlier use of the file: the writes 11 to 13 are in no log"}));
 }
 
+// A database with the writes 10 and 11 in log 5, and 12 in log 7. All may be stale if one of the logs is not in its
+// place.
+class LogOrderTest : public ::testing::Test {
+ protected:
+  LogOrderTest() {
+    write("000005.log", kFirst);
+    write("000007.log", kSecond);
+    write_options("OPTIONS-000003");
+  }
+  void write(const std::string& name, const Records& batches) const { database_.write_log(name, batches); }
+  void state_last_write(char number) const { database_.write_manifest(5, "\4"s + number); }
+  void keep_logs_from(char log) const { database_.write_manifest(log, "\x0a"s + log); }
+  void write_options(const std::string& name, const std::string& option = "") const {
+    database_.write(name, "[DBOptions]\n" + option);
+  }
+  // Returns the keys that may be stale, and the problems.
+  Records problems() const {
+    Records lines;
+    const auto opened = open_database(database_.folder());
+    for (const ListedKey& key : list_keys(*opened)) {
+      if (key.version.may_be_stale) lines.push_back(key.key);
+    }
+    for (const Problem& problem : opened->problems()) lines.push_back(problem.file + ": " + problem.error.detail);
+    return lines;
+  }
+
+  const Records kFirst{batch(10, 1, put("a", "1")), batch(11, 1, put("b", "1"))};
+  const Records kSecond{batch(12, 1, put("a", "2"))};
+  const std::string kOther = "and the log before it has later ones, so one of them is not the log of its name";
+
+ private:
+  LogDatabase database_;
+};
+
+TEST_F(LogOrderTest, SwappedOrOverwrittenLogsMarkAllValues) {
+  EXPECT_EQ(problems(), Records());
+  write("000005.log", kSecond);
+  EXPECT_EQ(problems(), (Records{"a", "000007.log: begins with write 12, " + kOther}));
+  write("000007.log", kFirst);
+  EXPECT_EQ(problems(), (Records{"a", "b", "000007.log: begins with write 10, " + kOther}));
+  write("000005.log", kFirst);
+  EXPECT_EQ(problems(), (Records{"a", "b", "000007.log: begins with write 10, " + kOther}));
+}
+
+TEST_F(LogOrderTest, PreparedTransactionTakesNoNumber) {
+  write("000005.log", {batch(12, 1, kBeginPrepare + put("b", "1") + end_prepare("t"))});
+  EXPECT_EQ(problems(), Records());
+}
+
+TEST_F(LogOrderTest, NoLogOfOneUseFollowsAnEmptyOne) {
+  write("000006.log", {});
+  write("000007.log", {batch(13, 1, put("a", "2"))});
+  state_last_write(20);  // in a table
+  EXPECT_EQ(problems(), (Records{"b",
+                                 "000006.log: no writes, although the writes 12 to 12 are in no other log, so they "
+                                 "may be lost"}));
+  write_options("OPTIONS-000003", "reuse_manifest_on_open=true\n");  // it may have been opened, and ended meanwhile
+  EXPECT_EQ(problems(), Records());
+  write_options("OPTIONS-000003", "reuse_manifest_on_open=false\n");
+  EXPECT_EQ(problems().size(), 2u);
+  write_options("OPTIONS-000006");  // the database was opened again
+  EXPECT_EQ(problems(), Records());
+}
+
+TEST_F(LogOrderTest, FirstLogThatTheManifestKeepsMustExistUnlessItIsOfAnEarlierUse) {
+  keep_logs_from(6);
+  write_options("OPTIONS-000003", "reuse_manifest_on_open=true\n");
+  EXPECT_EQ(problems(), Records());
+  write_options("OPTIONS-000003");
+  EXPECT_EQ(problems(), (Records{"a", "000006.log: the MANIFEST keeps this write-ahead log, and it does not exist"}));
+  write_options("OPTIONS-000006");
+  EXPECT_EQ(problems(), Records());
+}
+
 class PredecessorTest : public ::testing::Test {
  protected:
   // Writes logs 5 and 6. Log 6 says that log `number` before it had so many bytes, and its last batch a number.
