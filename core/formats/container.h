@@ -118,7 +118,7 @@ struct ContainerTraits {
   std::string_view format;       // Format::name: static storage
   std::vector<Fact> facts{};     // version, writer, options: in the order of info.json
   ChunkKey first{};              // of the first step of a scan
-  bool is_in_file_order = true;  // otherwise chunks name their successors, and there is a seek structure
+  bool is_in_file_order = true;  // otherwise ChunkKey::state is a chunk's number, and there is a seek structure
   // Writers of this format only append, so complete chunks of a file that is still being written keep their meaning.
   bool grows_by_appending = true;
   bool has_seek_structure = false;  // locate() works without a scan from the beginning

@@ -89,13 +89,11 @@ Result<IndexedChunk> ChunkIndex::locate_record(const RequestContext& context, st
 
 Result<IndexedChunk> ChunkIndex::place_of(const RequestContext& context, const ChunkInfo& chunk) const {
   if (file_.container->traits().is_in_file_order) return find(context, SearchKey::kPosition, chunk.begin);
-  // The key of a chunk that is out of file order has its number, which is its ordinal unless the file is damaged.
-  auto expected = find(context, SearchKey::kRecords, chunk.key.state);
-  if (expected && expected->chunk.begin == chunk.begin) return expected;
-  for (std::uint64_t number = 0;; ++number) {
-    auto indexed = find(context, SearchKey::kChunks, number);
-    if (!indexed || indexed->chunk.begin == chunk.begin) return indexed;
-  }
+  // If each chunk has one record, its number is an ordinal, which the seek structure finds without a scan.
+  auto found = find(context, SearchKey::kRecords, chunk.key.state);
+  if (!found || found->chunk.begin != chunk.begin) found = find(context, SearchKey::kChunks, chunk.key.state);
+  if (found && found->chunk.begin != chunk.begin) return Error{Code::kNotFound, chunk.begin, "no chunk begins here"};
+  return found;
 }
 
 Result<std::optional<ChunkInfo>> ChunkIndex::first_with_records(const RequestContext& context) const {

@@ -31,7 +31,7 @@ class ChunkIndex {
   // ordinal. Of the sums before a chunk that an ordinal finds, only the records are certain: it may come from the
   // format's seek structure. kNotFound, kPending.
   Result<IndexedChunk> find(const RequestContext& context, SearchKey search_key, std::uint64_t value) const;
-  // Returns a chunk's place in scan order. If that is not file order, searches all chunks before it. kPending.
+  // Returns the place in scan order of a chunk that a Container has returned. kNotFound, kPending.
   Result<IndexedChunk> place_of(const RequestContext& context, const ChunkInfo& chunk) const;
   // Returns the first chunk with records; nullopt if the first few steps of the scan find none. Never reads the whole
   // file.

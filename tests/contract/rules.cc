@@ -51,9 +51,13 @@ void check_region_order(const Step& step, Position chunks_end, Position& regions
   }
 }
 
-// In any order: no byte belongs to two chunks, and no region of one step overlaps a chunk of another.
+// In any order: no byte belongs to two chunks, no region of one step overlaps a chunk of another, and the keys of
+// chunks have their numbers.
 void check_apart(const Walk& walk, Violations& broken) {
   std::vector<ChunkInfo> chunks = walk.chunks();
+  for (std::size_t i = 0; i < chunks.size(); ++i) {
+    if (chunks[i].key.state != i) broken.push_back(to_string(chunks[i]) + ": its key has another number");
+  }
   std::ranges::sort(chunks, {}, &ChunkInfo::begin);
   for (std::size_t i = 1; i < chunks.size(); ++i) {
     if (chunks[i].begin < chunks[i - 1].end) {
