@@ -23,8 +23,8 @@
 #include "core/store/saved_index.h"
 #include "core/verify/verification.h"
 #include "fusefs/commands/command.h"
-#include "fusefs/commands/progress.h"
 #include "fusefs/exit_status.h"
+#include "fusefs/interruption.h"
 #include "fusefs/messages.h"
 #include "fusefs/options.h"
 

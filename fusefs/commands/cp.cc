@@ -33,6 +33,7 @@
 #include "fusefs/commands/where.h"
 #include "fusefs/commands/whole_files.h"
 #include "fusefs/exit_status.h"
+#include "fusefs/interruption.h"
 #include "fusefs/messages.h"
 
 namespace recordfs {

@@ -36,6 +36,7 @@
 #include "fusefs/commands/record_words.h"
 #include "fusefs/commands/where.h"
 #include "fusefs/exit_status.h"
+#include "fusefs/interruption.h"
 #include "fusefs/messages.h"
 
 namespace recordfs {

@@ -1,10 +1,8 @@
-// What commands that run long need: progress on stderr, if that is a terminal, and a chance to clean up after a signal.
+// Progress: shows on stderr how far a command is, if that is a terminal.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <chrono>
-#include <csignal>
 #include <cstdint>
 #include <mutex>
 #include <string>
@@ -56,23 +54,5 @@ class Progress {
 
 // Returns the size of a file, for a total; 0 if it cannot be found.
 std::uint64_t size_of(const std::string& path);
-
-// While it exists, the first SIGHUP, SIGINT or SIGTERM is only recorded, and ends waits for remote files. A second one
-// of the same kind ends the program. Ignored signals stay ignored. At most one object at a time.
-class Interruption {
- public:
-  Interruption();
-  ~Interruption();
-  Interruption(const Interruption&) = delete;
-  Interruption& operator=(const Interruption&) = delete;
-
-  // Returns whether a signal came. Thread-safe.
-  static bool came();
-  // Ends the program by the recorded signal, if any, so that its parent sees that signal.
-  static void pass_on();
-
- private:
-  std::array<struct sigaction, 3> before_{};
-};
 
 }  // namespace recordfs

@@ -38,6 +38,7 @@
 #include "fusefs/commands/recover_database.h"
 #include "fusefs/commands/recovered_files.h"
 #include "fusefs/exit_status.h"
+#include "fusefs/interruption.h"
 #include "fusefs/messages.h"
 
 namespace recordfs {

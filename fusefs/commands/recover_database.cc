@@ -18,6 +18,7 @@
 #include "fusefs/commands/loss_report.h"
 #include "fusefs/commands/progress.h"
 #include "fusefs/exit_status.h"
+#include "fusefs/interruption.h"
 #include "fusefs/messages.h"
 
 namespace recordfs {

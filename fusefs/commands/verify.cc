@@ -34,6 +34,7 @@
 #include "fusefs/commands/progress.h"
 #include "fusefs/commands/record_words.h"
 #include "fusefs/exit_status.h"
+#include "fusefs/interruption.h"
 #include "fusefs/messages.h"
 #include "fusefs/remote_traffic.h"
 
