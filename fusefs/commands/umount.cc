@@ -1,18 +1,11 @@
-#include <unistd.h>
-
-#include <algorithm>
-#include <filesystem>
-#include <iterator>
 #include <memory>
 #include <set>
 #include <string>
-#include <system_error>
 #include <vector>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
-#include "core/dataset/real_paths.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/glue/mount_table.h"
 #include "fusefs/glue/unmounting.h"
@@ -21,50 +14,15 @@
 namespace recordfs {
 namespace {
 
-namespace fs = std::filesystem;
-
 struct UmountOptions {
   std::vector<std::string> words;
   bool detaches = false;
 };
 
-// Returns the absolute path of a directory without accessing it, because its daemon may hang or be dead.
-std::string without_access(const std::string& word) {
-  const fs::path name = fs::path(word).lexically_normal();
-  const fs::path plain = name.has_filename() ? name : name.parent_path();
-  std::error_code failed;
-  const fs::path above = fs::canonical(plain.has_parent_path() ? plain.parent_path() : fs::path("."), failed);
-  return failed ? plain.string() : (above / plain.filename()).string();
-}
-
-// Accesses no path that another user has chosen, which may be in a filesystem that hangs.
-bool names_source(const std::string& word, const ListedMount& mount) {
-  if (word == mount.source || word == fs::path(mount.source).filename()) return true;
-  if (RealPaths().of(word) == mount.source) return true;
-  if (mount.owner != 0 && mount.owner != ::geteuid()) return false;
-  std::error_code failed;
-  return fs::equivalent(word, mount.source, failed) && !failed;
-}
-
-// Returns the mounts that a word means: the one at this path, or else those of this source. Of several at one path, the
-// last one is on top.
-std::vector<ListedMount> meant_by(const std::string& word) {
-  const auto mounts = list_mounts();
-  const std::string path = without_access(word);
-  const auto top = std::find_if(mounts.rbegin(), mounts.rend(), [&](const ListedMount& mount) {
-    return mount.mountpoint == path || mount.mountpoint == word;
-  });
-  if (top != mounts.rend()) return {*top};
-  std::vector<ListedMount> meant;
-  std::ranges::copy_if(mounts, std::back_inserter(meant),
-                       [&word](const ListedMount& mount) { return names_source(word, mount); });
-  return meant;
-}
-
 // Returns why a word means no mount, or several.
 std::string refusal_of(const std::string& word, const std::vector<ListedMount>& meant) {
   if (meant.empty()) {
-    const std::string type = type_of_mount(without_access(word));
+    const std::string type = type_of_mount(path_without_access(word));
     if (type.empty()) return "not mounted (recordfs mounts lists what is)";
     return fmt::format("a mount of type {}, not of recordfs (try: umount)", type);
   }
@@ -74,7 +32,7 @@ std::string refusal_of(const std::string& word, const std::vector<ListedMount>& 
 }
 
 bool umount_one(const std::string& word, bool detaches) {
-  const auto meant = meant_by(word);
+  const auto meant = mounts_meant_by(word);
   if (meant.size() != 1) {
     print_message(fmt::format("{}: {}", word, refusal_of(word, meant)));
     return false;

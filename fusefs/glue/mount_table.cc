@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <set>
 #include <sstream>
@@ -21,6 +22,7 @@
 #include <system_error>
 
 #include "core/base/parse_number.h"
+#include "core/dataset/real_paths.h"
 
 namespace recordfs {
 namespace {
@@ -215,6 +217,15 @@ std::optional<std::uint64_t> seconds_of(pid_t pid) {
   return age < 0 ? std::uint64_t{0} : static_cast<std::uint64_t>(age);
 }
 
+// Accesses no path that another user has chosen, which may be in a filesystem that hangs.
+bool names_source(const std::string& word, const ListedMount& mount) {
+  if (word == mount.source || word == fs::path(mount.source).filename()) return true;
+  if (RealPaths().of(word) == mount.source) return true;
+  if (mount.owner != 0 && mount.owner != ::geteuid()) return false;
+  std::error_code failed;
+  return fs::equivalent(word, mount.source, failed) && !failed;
+}
+
 }  // namespace
 
 std::vector<ListedMount> list_mounts() {
@@ -232,6 +243,27 @@ std::vector<ListedMount> list_mounts() {
     if (mount.pid) mount.seconds = seconds_of(*mount.pid);
   }
   return mounts;
+}
+
+std::string path_without_access(const std::string& word) {
+  const fs::path name = fs::path(word).lexically_normal();
+  const fs::path plain = name.has_filename() ? name : name.parent_path();
+  std::error_code failed;
+  const fs::path above = fs::canonical(plain.has_parent_path() ? plain.parent_path() : fs::path("."), failed);
+  return failed ? plain.string() : (above / plain.filename()).string();
+}
+
+std::vector<ListedMount> mounts_meant_by(const std::string& word) {
+  const auto mounts = list_mounts();
+  const std::string path = path_without_access(word);
+  const auto top = std::find_if(mounts.rbegin(), mounts.rend(), [&](const ListedMount& mount) {
+    return mount.mountpoint == path || mount.mountpoint == word;
+  });
+  if (top != mounts.rend()) return {*top};
+  std::vector<ListedMount> meant;
+  std::ranges::copy_if(mounts, std::back_inserter(meant),
+                       [&word](const ListedMount& mount) { return names_source(word, mount); });
+  return meant;
 }
 
 Descriptor new_mark() { return Descriptor(::memfd_create(kMark, MFD_CLOEXEC)); }

@@ -27,6 +27,13 @@ struct ListedMount {
 // of them. A daemon is a process of the mount's owner or of root: others could claim to serve any mount. Thread-safe.
 std::vector<ListedMount> list_mounts();
 
+// Returns the absolute path of a directory without accessing it, because its daemon may hang or be dead. Thread-safe.
+std::string path_without_access(const std::string& word);
+
+// Returns the mounts that a word means: the one at this path, or else those of this source. Of several at one path, the
+// last one is on top. Thread-safe.
+std::vector<ListedMount> mounts_meant_by(const std::string& word);
+
 // Returns a file in memory for mark_daemon(), which a confined process could not make. Invalid if the kernel has no
 // memory. Thread-safe.
 Descriptor new_mark();
