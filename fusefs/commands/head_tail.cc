@@ -1,13 +1,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -16,14 +13,12 @@
 
 #include "core/dataset/pipe_input.h"
 #include "core/export/record_copier.h"
-#include "core/store/open_container.h"
-#include "core/store/wait_ticket.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
 #include "fusefs/commands/named_sets.h"
 #include "fusefs/commands/record_options.h"
 #include "fusefs/commands/record_words.h"
-#include "fusefs/follow/growing_file.h"
+#include "fusefs/follow/followed_records.h"
 #include "fusefs/messages.h"
 
 namespace recordfs {
@@ -40,6 +35,11 @@ struct RecordCount {
     if (sign == '+') return {.begin = std::max<std::int64_t>(records, 1) - 1, .may_begin_after_end = true};
     // A negative bound cannot express zero records.
     return records == 0 ? OrdinalRange{.begin = 0, .end = 0} : OrdinalRange{.begin = -records};
+  }
+  // Returns the first record that `tail` writes of a file with so many.
+  std::uint64_t first_of(std::uint64_t all) const {
+    const auto number = static_cast<std::uint64_t>(records);
+    return sign == '+' ? std::max<std::uint64_t>(number, 1) - 1 : all - std::min(all, number);
   }
 
  private:
@@ -119,123 +119,37 @@ int copy_end(const EndOptions& options, bool is_head) {
   return context.finish();
 }
 
+// Copies records of a file that grows. Returns false if copying has to stop.
+bool copy_of_store(const std::string& path, const RecordStore& store, const OrdinalInterval& records,
+                   const FormOptions& form, CommandContext& context) {
+  const auto begin = static_cast<std::int64_t>(records.begin);
+  const auto selection = select({.begin = begin, .end = static_cast<std::int64_t>(records.end)}, store);
+  if (!selection) return context.report_failure(path, selection.error()), false;
+  const SetMember member{path, {std::shared_ptr<const void>(), &store}};  // not owned
+  const bool is_copied = RecordCopier(member, form, context, context.output()).copy(*selection).has_value();
+  context.output().flush();
+  return is_copied && context.output().good();
+}
+
 // Copies the last records of a file, and then those that are appended.
-class Tail {
- public:
-  explicit Tail(const EndOptions& options)
-      : options_(options),
-        form_(form_of(options)),
-        path_(options.words.files.front()),
-        directory_(std::filesystem::path(path_).parent_path().string()),
-        context_(options.reading) {
-    if (directory_.empty()) directory_ = ".";
-    context_.decode_with(options.form.types);
-    if (decodes(options.form)) context_.require_metadata();
-  }
-
-  // Returns when the output's reader has gone, or after a failure; with -F only if there is no file to begin with.
-  int run() {
-    for (auto file = open(); file && follow(*file); file = open()) {
-      is_next_ = true;
-    }
-    return context_.finish();
-  }
-
- private:
-  // Returns null after a failure. With -F, waits for a file that may appear, or become a container.
-  std::unique_ptr<GrowingFile> open() {
-    std::optional<FileWatch> watch;
-    if (options_.follows_name) watch.emplace(std::vector<std::string>{path_, directory_});
-    for (;;) {
-      auto opened = GrowingFile::open(path_, context_.limits(), context_.services());
-      if (opened && is_next_) print_message(fmt::format("{}: following the new file", path_));
-      if (opened) return std::move(*opened);
-      const auto status = status_of({}, path_);
-      const bool is_absent_or_empty = !status || !status->is_file() || status->size == 0;
-      if (!watch || (!is_next_ && !is_absent_or_empty)) {
-        context_.report_unopened(path_, opened.error());
-        return nullptr;
-      }
-      context_.print_once(open_failure(path_, opened.error()));
-      is_next_ = true;
-      if (!watch->wait(STDOUT_FILENO)) return nullptr;
-    }
-  }
-
-  // Returns whether another file is at the path now; false if that was all.
-  bool follow(GrowingFile& file) {
-    FileWatch watch(options_.follows_name ? std::vector<std::string>{path_, directory_}
-                                          : std::vector<std::string>{path_});
-    const auto followed = copy_all(file, watch);
-    if (followed) return *followed;
-    if (options_.follows_name && followed.error().code == Code::kChanged) {
-      print_message(fmt::format("{}: {}", path_, followed.error().detail));
-      return true;
-    }
-    context_.report_failure(path_, followed.error());
-    return false;
-  }
-
-  // Copies records, and waits for more. Returns as follow(). Fails as ChunkIndex::totals and GrowingFile::grow do.
-  Result<bool> copy_all(GrowingFile& file, FileWatch& watch) {
-    std::optional<std::uint64_t> next;  // ordinal
-    for (bool has_moved = false;;) {
-      ASSIGN_OR_RETURN(const auto counts, wait_for([&] { return file.store()->index().totals(ScanDetail::kCounts); }));
-      if (!next) next = first_of(counts.records);
-      const OrdinalInterval records{.begin = *next, .end = std::max(*next, counts.records)};
-      if (!records.is_empty() && !copy(*file.store(), records)) return false;
-      next = records.end;
-      context_.output().flush();
-      if (!context_.output().good()) return false;
-      ASSIGN_OR_RETURN(const auto waited, wait_for_more(file, watch, has_moved));
-      if (waited != Waited::kMore) return waited == Waited::kReplaced;
-    }
-  }
-
-  // Returns the first record that is wanted of a file, which has so many now.
-  std::uint64_t first_of(std::uint64_t records) const {
-    if (is_next_) return 0;
-    const auto number = static_cast<std::uint64_t>(options_.count.records);
-    return options_.count.sign == '+' ? std::max<std::uint64_t>(number, 1) - 1 : records - std::min(records, number);
-  }
-
-  enum class Waited : std::uint8_t { kMore, kStopped, kReplaced };
-
-  // Waits until there are more records, or the reader of the output has gone. With -F, also until another file is at
-  // the path and there are no more records of this one.
-  Result<Waited> wait_for_more(GrowingFile& file, FileWatch& watch, bool& has_moved) const {
-    for (;;) {
-      if (!watch.wait(STDOUT_FILENO)) return Waited::kStopped;
-      if (!has_moved && !file.is_at_its_path()) {
-        has_moved = true;
-        print_message(fmt::format("{}: moved, removed or replaced; the old file is still followed", path_));
-      }
-      const bool is_replaced = options_.follows_name && file.is_replaced();  // before the last look at the old file
-      const auto begin = std::chrono::steady_clock::now();
-      ASSIGN_OR_RETURN(const auto grown, file.grow([&watch] { watch.wake(); }));
-      if (file.is_taking()) continue;
-      if (!grown && is_replaced) return Waited::kReplaced;
-      watch.rest(rest_after(std::chrono::steady_clock::now() - begin));
-      if (grown) return Waited::kMore;
-    }
-  }
-
-  bool copy(const RecordStore& store, const OrdinalInterval& records) {
-    const auto begin = static_cast<std::int64_t>(records.begin);
-    const auto selection = select({.begin = begin, .end = static_cast<std::int64_t>(records.end)}, store);
-    const SetMember member{path_, {std::shared_ptr<const void>(), &store}};  // not owned
-    if (selection) return RecordCopier(member, form_, context_, context_.output()).copy(*selection).has_value();
-    context_.report_failure(path_, selection.error());
-    return false;
-  }
-
-  const EndOptions& options_;
-  const FormOptions form_;
-  const std::string path_;
-  std::string directory_;
-  CommandContext context_;
-  bool is_next_ = false;  // all records of the file are wanted, because it is not the first, or appeared later
-};
+int follow(const EndOptions& options) {
+  CommandContext context(options.reading);
+  context.decode_with(options.form.types);
+  if (decodes(options.form)) context.require_metadata();
+  const std::string& path = options.words.files.front();
+  const FormOptions form = form_of(options);
+  const FollowedRecords::Options following{
+      .follows_name = options.follows_name, .output = STDOUT_FILENO, .limits = context.limits()};
+  FollowedRecords(
+      path, following,
+      {.first_of = [&](std::uint64_t records) { return options.count.first_of(records); },
+       .take = [&](const RecordStore& store,
+                   const OrdinalInterval& records) { return copy_of_store(path, store, records, form, context); },
+       .print = print_message},
+      context.services(), context)
+      .run();
+  return context.finish();
+}
 
 RecordCount count_of(const std::string& text) {
   RecordCount count;
@@ -308,7 +222,7 @@ RunCommand declare_tail(CLI::App& app) {
                "The records of the next file are written from its first on. If there is no file, or if it is empty, "
                "the command waits for one. A file that is overwritten or truncated is read again from its start.");
   return [options] {
-    if (options->follows || options->follows_name) return Tail(*options).run();
+    if (options->follows || options->follows_name) return follow(*options);
     return copy_end(*options, false);
   };
 }
