@@ -1,5 +1,6 @@
 #include "core/dataset/listed_files.h"
 
+#include <fnmatch.h>
 #include <fts.h>
 
 #include <algorithm>
@@ -62,7 +63,35 @@ bool descend_stored(const Location& directory, std::size_t depth, const std::fun
   });
 }
 
+// Returns whether a pattern matches a path, or the end of it that begins after a slash.
+bool matches_name(const std::string& pattern, const std::string& path) {
+  for (std::size_t at = 0; at < path.size();) {
+    if (::fnmatch(pattern.c_str(), path.c_str() + at, 0) == 0) return true;
+    const std::size_t slash = path.find('/', at);
+    at = slash == std::string::npos ? path.size() : slash + 1;
+  }
+  return false;
+}
+
+// Returns whether a pattern matches the name of a directory in a path.
+bool matches_parent(const std::string& pattern, const std::string& path) {
+  for (std::size_t at = 0; at < path.size();) {
+    const std::size_t slash = path.find('/', at);
+    if (slash == std::string::npos) return false;
+    if (::fnmatch(pattern.c_str(), path.substr(at, slash - at).c_str(), 0) == 0) return true;
+    at = slash + 1;
+  }
+  return false;
+}
+
 }  // namespace
+
+bool FileFilter::wants(const std::string& path) const {
+  const auto matches = [&path](const std::string& pattern) { return matches_name(pattern, path); };
+  const auto matches_directory = [&path](const std::string& pattern) { return matches_parent(pattern, path); };
+  if (std::ranges::any_of(excluded_directories, matches_directory)) return false;
+  return (included.empty() || std::ranges::any_of(included, matches)) && std::ranges::none_of(excluded, matches);
+}
 
 void each_file(const std::vector<std::string>& paths, bool descends, const std::function<bool(ListedFile)>& take) {
   for (std::size_t i = 0; i < paths.size(); ++i) {

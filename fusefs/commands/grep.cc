@@ -76,7 +76,7 @@ class Grep {
       context_.note(*file.failure);
       return true;
     }
-    if (options_.wants(file.path)) search(file);
+    if (options_.filter.wants(file.path)) search(file);
     return output_.good() && !(options_.quiet && has_selected_);
   }
 

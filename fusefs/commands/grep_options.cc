@@ -1,7 +1,5 @@
 #include "fusefs/commands/grep_options.h"
 
-#include <fnmatch.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <iterator>
@@ -34,27 +32,6 @@ void append_file(std::vector<std::string>& patterns, const std::string& path) {
   auto lines = read_lines(path, '\n');
   if (!lines) throw CLI::ValidationError("--file", fmt::format("cannot read {}: {}", path, lines.error().detail));
   std::ranges::move(*lines, std::back_inserter(patterns));
-}
-
-// Returns whether a pattern of glob(7) matches a path, or the end of it that begins after a slash.
-bool matches_name(const std::string& pattern, const std::string& path) {
-  for (std::size_t at = 0; at < path.size();) {
-    if (::fnmatch(pattern.c_str(), path.c_str() + at, 0) == 0) return true;
-    const std::size_t slash = path.find('/', at);
-    at = slash == std::string::npos ? path.size() : slash + 1;
-  }
-  return false;
-}
-
-// Returns whether a pattern matches the name of a directory in a path.
-bool matches_parent(const std::string& pattern, const std::string& path) {
-  for (std::size_t at = 0; at < path.size();) {
-    const std::size_t slash = path.find('/', at);
-    if (slash == std::string::npos) return false;
-    if (::fnmatch(pattern.c_str(), path.substr(at, slash - at).c_str(), 0) == 0) return true;
-    at = slash + 1;
-  }
-  return false;
 }
 
 // Declares the other options of grep(1): those that make no difference, and those that are refused, so that the message
@@ -116,13 +93,6 @@ MatchOptions GrepOptions::search(const RecordMatcher& matcher) const {
           .types = types,
           .most = one_is_enough ? std::min<std::uint64_t>(most, 1) : most,
           .largest_record = reading.limits.decoded_chunk};
-}
-
-bool GrepOptions::wants(const std::string& path) const {
-  const auto matches = [&path](const std::string& pattern) { return matches_name(pattern, path); };
-  const auto matches_directory = [&path](const std::string& pattern) { return matches_parent(pattern, path); };
-  if (std::ranges::any_of(excluded_directories, matches_directory)) return false;
-  return (included.empty() || std::ranges::any_of(included, matches)) && std::ranges::none_of(excluded, matches);
 }
 
 void GrepOptions::declare_matching(CLI::App& app) {
@@ -226,11 +196,11 @@ void GrepOptions::declare_decoding(CLI::App& app) {
 void GrepOptions::declare_files(CLI::App& app) {
   begin_group(app, "Files and data sets");
   app.add_flag("-r,--recursive", recursive, "search all containers below directories (default: .)");
-  declare_list(app, "--include", "GLOB", included,
+  declare_list(app, "--include", "GLOB", filter.included,
                "search only files whose names match GLOB; may be repeated\n"
                "GLOB is a pattern of glob(7) for the name without directories. A data set is one file.");
-  declare_list(app, "--exclude", "GLOB", excluded, "leave out files whose names match GLOB; may be repeated");
-  declare_list(app, "--exclude-dir", "GLOB", excluded_directories,
+  declare_list(app, "--exclude", "GLOB", filter.excluded, "leave out files whose names match GLOB; may be repeated");
+  declare_list(app, "--exclude-dir", "GLOB", filter.excluded_directories,
                "leave out files in directories whose names match GLOB; may be repeated");
   declare_manifest(app, manifest);
   declare_allow_missing(app, allows_missing);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/dataset/listed_files.h"
 #include "core/dataset/matched_records.h"
 #include "core/decoding/descriptor_set.h"
 #include "core/decoding/json_filter.h"
@@ -28,9 +29,7 @@ struct GrepOptions {
   std::vector<std::string> patterns;
   std::vector<std::string> pattern_files;  // with a pattern on each line (-f)
   std::vector<std::string> files;
-  std::vector<std::string> included;  // patterns of names; empty: all
-  std::vector<std::string> excluded;
-  std::vector<std::string> excluded_directories;
+  FileFilter filter;  // by their names
   std::string manifest;
   bool allows_missing = false;
   MatchRules rules;
@@ -80,8 +79,6 @@ struct GrepOptions {
   bool has_colors() const;
   // Returns what is searched in the records. `matcher` must outlive the result.
   MatchOptions search(const RecordMatcher& matcher) const;
-  // Returns whether a file is searched, by its name.
-  bool wants(const std::string& path) const;
 
  private:
   void declare_matching(CLI::App& app);
