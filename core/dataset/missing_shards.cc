@@ -51,6 +51,22 @@ std::vector<MissingShards> missing_shards(const ShardList& list) {
   return missing_shards(list.shards.size(), [&list](std::size_t i) -> const Shard& { return list.shards[i]; });
 }
 
+std::vector<NamedFile> files_of(const ShardList& list) {
+  std::vector<NamedFile> files;
+  const auto missing = missing_shards(list);
+  auto next = missing.begin();
+  for (std::size_t i = 0; i < list.shards.size(); ++i) {
+    if (!list.shards[i].is_missing) {
+      files.push_back({.path = list.shards[i].path, .bytes_in_set = list.shards[i].bytes_in_set});
+    } else if (next != missing.end() && next->first == i) {
+      files.push_back({.path = next->path, .missing = *next});
+      ++next;
+    }
+  }
+  for (const std::string& path : list.surplus) files.push_back({.path = path, .is_surplus = true});
+  return files;
+}
+
 std::vector<std::string> gap_messages(const ShardList& list, bool hides_names) {
   constexpr std::size_t kMostNamed = 100;
   std::vector<std::string> lines;

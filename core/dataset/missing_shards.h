@@ -1,8 +1,9 @@
-// The missing shards of a data set as ranges, for messages and tables.
+// The missing shards of a data set as ranges, for messages, tables, and commands that handle files one by one.
 #pragma once
 
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,17 @@ std::vector<MissingShards> missing_shards(std::size_t count,
 
 // Returns what is missing of a list.
 std::vector<MissingShards> missing_shards(const ShardList& list);
+// A shard of a data set, or several missing ones.
+struct NamedFile {
+  std::string path;
+  std::optional<MissingShards> missing{};
+  bool is_surplus = false;       // exists, but the data set has fewer shards
+  std::size_t bytes_in_set = 0;  // of the path: Shard::path_in_set()
+};
+
+// Returns the shards of a list, with its surplus ones after them.
+std::vector<NamedFile> files_of(const ShardList& list);
+
 // Returns a line for each of the first 100 ranges of missing shards, then for each of the first 100 surplus files, and
 // how many more there are. `hides_names`: without the paths.
 std::vector<std::string> gap_messages(const ShardList& list, bool hides_names = false);

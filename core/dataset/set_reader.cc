@@ -22,35 +22,46 @@ Result<Selection> select_at(const RecordAddress& address, const RecordStore& sto
 
 SetReader::SetReader(std::string name, ShardList list, bool allows_missing, Reporter& reporter, OpenShard open,
                      KnownCounts counts)
-    : name_(std::move(name)),
-      allows_missing_(allows_missing),
-      reporter_(reporter),
-      surplus_(std::move(list.surplus)),
-      set_(std::move(list), std::move(open), {.threads = reporter.threads(), .skips_all_failures = allows_missing},
-           std::move(counts)) {}
+    : name_(std::move(name)), allows_missing_(allows_missing), reporter_(reporter), surplus_(std::move(list.surplus)) {
+  set_.emplace(std::move(list), std::move(open),
+               DataSet::Bounds{.threads = reporter.threads(), .skips_all_failures = allows_missing}, std::move(counts));
+}
+
+SetReader::SetReader(std::string path, std::shared_ptr<const RecordStore> store, bool allows_missing,
+                     Reporter& reporter)
+    : name_(std::move(path)), allows_missing_(allows_missing), reporter_(reporter), only_(std::move(store)) {}
+
+DataSet& SetReader::set() {
+  if (!set_) {
+    const auto open = [store = only_](const RequestContext&, std::size_t, const Shard&) { return Result(store); };
+    set_.emplace(ShardList{.shards = {{.path = name_}}}, open,
+                 DataSet::Bounds{.threads = reporter_.threads(), .skips_all_failures = allows_missing_});
+  }
+  return *set_;
+}
 
 void SetReader::report(std::size_t shard, const Error& error) {
-  if (!reported_.insert(shard).second || set_.shard(shard).is_missing) return;
-  reporter_.report_unopened(set_.shard(shard).path, error);
+  if (!reported_.insert(shard).second || set().shard(shard).is_missing) return;
+  reporter_.report_unopened(set().shard(shard).path, error);
 }
 
 void SetReader::report_absent_files() {
-  for (std::size_t shard = 0; shard < set_.size(); ++shard) {
+  for (std::size_t shard = 0; shard < set().size(); ++shard) {
     if (shard % kAskedTogether == 0) ask_about(shard);
-    const Shard& named = set_.shard(shard);
+    const Shard& named = set().shard(shard);
     if (named.is_missing || named.path == kStandardInput) continue;
     const Location location(named.path);
     if (location.is_local() ? ::access(named.path.c_str(), R_OK) == 0 : status_of({}, location).has_value()) continue;
-    if (const auto store = set_.open({}, shard); !store) report(shard, store.error());
+    if (const auto store = set().open({}, shard); !store) report(shard, store.error());
   }
 }
 
 // Asks servers about the shards from `first` on.
 void SetReader::ask_about(std::size_t first) {
   std::vector<std::string> paths;
-  const std::size_t end = std::min(set_.size(), first + kAskedTogether);
+  const std::size_t end = std::min(set().size(), first + kAskedTogether);
   for (std::size_t shard = first; shard < end; ++shard) {
-    if (const Shard& named = set_.shard(shard); !named.is_missing) paths.push_back(named.path);
+    if (const Shard& named = set().shard(shard); !named.is_missing) paths.push_back(named.path);
   }
   ask_together(paths);
 }
@@ -58,7 +69,7 @@ void SetReader::ask_about(std::size_t first) {
 // The detail begins with the path of the shard.
 void SetReader::report_uncounted(const Error& error) {
   const bool is_reported = std::ranges::any_of(
-      reported_, [&](std::size_t shard) { return error.detail.starts_with(set_.shard(shard).path + ": "); });
+      reported_, [&](std::size_t shard) { return error.detail.starts_with(set().shard(shard).path + ": "); });
   if (!is_reported) reporter_.fail(Impact::kNone, error.detail);
   if (error.code == Code::kIo) return reporter_.note(Impact::kUnopened);
   reporter_.note(error);
@@ -66,16 +77,17 @@ void SetReader::report_uncounted(const Error& error) {
 
 // Reports why shards before `end` have no records. Returns whether the command continues.
 bool SetReader::report_unopened(std::size_t end) {
-  const auto failed = set_.failed_shards();
+  const auto failed = set().failed_shards();
   for (const std::size_t shard : failed) {
     if (shard >= end) break;
-    report(shard, *set_.failure(shard));
+    report(shard, *set().failure(shard));
   }
   return allows_missing_ || failed.empty() || failed.front() >= end;
 }
 
 std::optional<SetMember> SetReader::member(std::size_t shard, std::uint64_t first_ordinal) {
-  auto store = set_.open({}, shard);
+  if (only_) return member(shard, only_, first_ordinal);
+  auto store = set_->open({}, shard);
   if (!store) {
     report(shard, store.error());
     return std::nullopt;
@@ -85,13 +97,14 @@ std::optional<SetMember> SetReader::member(std::size_t shard, std::uint64_t firs
 
 SetMember SetReader::member(std::size_t shard, std::shared_ptr<const RecordStore> store,
                             std::uint64_t first_ordinal) const {
-  const Shard& named = set_.shard(shard);
-  return {named.path, std::move(store), has_one_shard() ? std::string() : std::string(set_.name(shard)), first_ordinal,
+  if (only_) return {.path = name_, .store = std::move(store), .first_ordinal = first_ordinal};
+  const Shard& named = set_->shard(shard);
+  return {named.path, std::move(store), has_one_shard() ? std::string() : std::string(set_->name(shard)), first_ordinal,
           named.bytes_in_set};
 }
 
 std::optional<SetMember> SetReader::member(const std::string& shard, bool is_counted) {
-  auto found = shard.empty() ? std::nullopt : set_.find_shard(shard);
+  auto found = shard.empty() ? std::nullopt : set().find_shard(shard);
   if (shard.empty() && has_one_shard()) found = 0;
   if (!found) {
     reporter_.fail(Impact::kIncomplete,
@@ -100,12 +113,12 @@ std::optional<SetMember> SetReader::member(const std::string& shard, bool is_cou
     return std::nullopt;
   }
   // A shard that is named is wanted, whatever is allowed to be missing.
-  if (set_.shard(*found).is_missing) {
+  if (set().shard(*found).is_missing) {
     reporter_.note(Impact::kDamage);
     return std::nullopt;
   }
   if (!is_counted || *found == 0) return member(*found, 0);
-  const auto counts = wait_for([&] { return set_.counts(*found); });
+  const auto counts = wait_for([&] { return set().counts(*found); });
   if (!counts) {
     report_uncounted(counts.error());
     return std::nullopt;
@@ -113,27 +126,27 @@ std::optional<SetMember> SetReader::member(const std::string& shard, bool is_cou
   return report_unopened(*found) ? member(*found, counts->first_ordinal) : std::nullopt;
 }
 
-std::size_t SetReader::first_present() const {
+std::size_t SetReader::first_present() {
   std::size_t shard = 0;
-  while (shard < set_.size() && set_.shard(shard).is_missing) ++shard;
+  while (shard < set().size() && set().shard(shard).is_missing) ++shard;
   return shard;
 }
 
 std::optional<std::uint64_t> SetReader::records() {
-  const auto totals = wait_for([&] { return set_.totals(); });
+  const auto totals = wait_for([&] { return set().totals(); });
   if (!totals) {
     report_uncounted(totals.error());
     return std::nullopt;
   }
-  if (!report_unopened(set_.size())) return std::nullopt;
+  if (!report_unopened(set().size())) return std::nullopt;
   return totals->records;
 }
 
 void SetReader::report_damage(std::uint64_t first) {
   const std::uint64_t end = std::exchange(reported_from_, std::min(first, reported_from_));
   if (first >= end) return;
-  for (std::size_t shard = 0; shard < set_.size(); ++shard) {
-    const auto counts = wait_for([&] { return set_.counts(shard); });
+  for (std::size_t shard = 0; shard < set().size(); ++shard) {
+    const auto counts = wait_for([&] { return set().counts(shard); });
     if (!counts) return report_uncounted(counts.error());
     if (counts->damaged_regions == 0 || counts->first_ordinal + counts->records < first) continue;
     const auto opened = member(shard, counts->first_ordinal);
@@ -175,7 +188,7 @@ std::optional<OrdinalInterval> SetReader::resolve(const OrdinalRange& range) {
 std::optional<RecordInShard> SetReader::locate(const OrdinalRange& range) {
   const auto span = resolve(range);
   if (!span) return std::nullopt;
-  const auto place = wait_for([&] { return set_.locate(span->begin); });
+  const auto place = wait_for([&] { return set().locate(span->begin); });
   if (place) return report_unopened(place->shard) ? std::optional(*place) : std::nullopt;
   if (place.error().code != Code::kNotFound) {
     report_uncounted(place.error());
@@ -218,7 +231,7 @@ bool SetReader::each_of_several(const OrdinalRange& range, const Take& take) {
   }
   const auto bound = [](std::uint64_t ordinal) { return static_cast<std::int64_t>(std::min(ordinal, kLargestSum)); };
   const auto records = each_shard(
-      set_, *span, first,
+      set(), *span, first,
       [&](std::size_t shard, std::uint64_t base, const OrdinalInterval& wanted) -> std::optional<std::uint64_t> {
         const auto opened = member(shard, base);
         if (!opened) return allows_missing_ ? std::optional(std::uint64_t{0}) : std::nullopt;

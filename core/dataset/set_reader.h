@@ -26,9 +26,11 @@ class SetReader {
   // `reporter` must outlive the object, and so must what `open` and `counts` use.
   SetReader(std::string name, ShardList list, bool allows_missing, Reporter& reporter, OpenShard open,
             KnownCounts counts);
+  // Of one container that is open, which is a data set only for functions that need one.
+  SetReader(std::string path, std::shared_ptr<const RecordStore> store, bool allows_missing, Reporter& reporter);
 
-  DataSet& set() { return set_; }
-  bool has_one_shard() const { return set_.size() == 1; }
+  DataSet& set();
+  bool has_one_shard() const { return only_ || set_->size() == 1; }
   // Returns the name of the data set in messages.
   const std::string& name() const { return name_; }
   // Returns the paths of surplus shards.
@@ -58,7 +60,7 @@ class SetReader {
   // Returns the number of records of all shards. nullopt if counting fails.
   std::optional<std::uint64_t> records();
   // Returns the number of the first shard that is not missing; the number of all if there is none.
-  std::size_t first_present() const;
+  std::size_t first_present();
   // Report damage that counting found in headers, once: that before records with an ordinal of at least
   // `first`, or at the end; that outside of a range which decides what the range means, all that follows it if its
   // bounds count from the end, and that at the end of the data set if the range begins there. `read`: its ordinals.
@@ -78,8 +80,9 @@ class SetReader {
   const std::string name_;
   const bool allows_missing_;
   Reporter& reporter_;
-  const std::vector<std::string> surplus_;  // paths
-  DataSet set_;
+  const std::vector<std::string> surplus_;         // paths
+  const std::shared_ptr<const RecordStore> only_;  // the container; null: set_ has been made
+  std::optional<DataSet> set_;
   std::set<std::size_t> reported_;            // shards
   std::uint64_t reported_from_ = UINT64_MAX;  // damage from this ordinal on was reported
 };

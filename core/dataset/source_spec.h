@@ -4,12 +4,16 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "core/base/result.h"
 #include "core/dataset/shard_list.h"
+#include "core/store/selection.h"
 
 namespace recordfs {
+
+struct StoreResources;
 
 // The FILE argument that means standard input. A file of that name is ./-.
 inline constexpr std::string_view kStandardInput = "-";
@@ -30,6 +34,9 @@ struct SourceSpec {
   // Returns the shards: of a directory its containers, and of a container only that. Fails as list_shards() and
   // read_manifest(). May block. Thread-safe.
   Result<ShardList> shards() const;
+  // Hints that the source is opened next, and that a record is read: the first of a range unless that counts from the
+  // end, or the one at an address. Does nothing for manifests. Thread-safe.
+  void expect(const std::variant<OrdinalRange, RecordAddress>& range, const StoreResources& resources) const;
 };
 
 }  // namespace recordfs

@@ -193,7 +193,8 @@ int cat(const CatOptions& options) {
   const bool reads_all = !options.split && !options.random.is_given() && !words.has_ranges() && words.manifest.empty();
   if (reads_all && words.files.size() == 1) expect_pass(words.files.front());
   if (names_database(options)) return cat_database(options, context);
-  if (const std::string* const database = database_among(words.files)) {
+  // One file is none, as was just found.
+  if (const std::string* const database = words.files.size() > 1 ? database_among(words.files) : nullptr) {
     context.fail(kExitWrongUse,
                  printable(*database) + ": a database, which cat writes alone (try: recordfs cat --json)");
     return context.finish();

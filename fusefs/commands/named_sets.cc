@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <iomanip>
 #include <iostream>
-#include <span>
+#include <iterator>
 #include <utility>
 
 #include <fmt/format.h>
@@ -22,9 +22,11 @@
 namespace recordfs {
 namespace {
 
+SourceSpec source_of(const RecordWords& words) { return {.words = words.files, .manifest = words.manifest}; }
+
 // Prints what is missing or surplus. Returns nullopt after printing why there is no shard.
 std::optional<ShardList> named(const RecordWords& words, CommandContext& context) {
-  auto list = SourceSpec{.words = words.files, .manifest = words.manifest}.shards();
+  auto list = source_of(words).shards();
   if (!list) {
     context.fail(kExitCannotOpen, list.error().detail);
     return std::nullopt;
@@ -33,35 +35,12 @@ std::optional<ShardList> named(const RecordWords& words, CommandContext& context
   return std::move(*list);
 }
 
-// Hints that a file is opened next, and the chunk that begins here read.
-void expect_reads_at(const Location& file, Position begin) {
-  constexpr std::uint64_t kHead = 64u << 10;  // what formats read when they open a file
-  // Most chunks need less. The rest of a larger one is another request.
-  constexpr std::uint64_t kChunk = 512u << 10;
-  if (begin <= kHead || begin > UINT64_MAX / 2) return;
-  file.storage().expect_reads(file, [&](const std::string&) {
-    return std::vector<ByteRange>{{begin, begin + kChunk}, {0, kHead}};
-  });
-}
-
-// Hints that one of the files is opened next, and that the first range is read.
-void expect_first_ordinal(const RecordWords& words, std::span<const std::string> files, CommandContext& context) {
-  const auto* const range = words.ranges.empty() ? nullptr : std::get_if<OrdinalRange>(&words.ranges.front());
-  if (range == nullptr || range->counts_from_end()) return;
-  const std::uint64_t first = span_of(*range, 0).begin;
-  if (files.size() == 1) return expect_open({}, Location(files.front()), first, context.services());
-  expect_open_among({}, files, first, context.services());
-}
-
 bool is_complete(const ShardList& list) { return list.missing() == 0 && list.surplus.empty(); }
 
 }  // namespace
 
 void expect_first_range(const RecordWords& words, CommandContext& context) {
-  if (!words.manifest.empty() || words.ranges.empty()) return;
-  const auto* const address = std::get_if<RecordAddress>(&words.ranges.front());
-  if (address == nullptr) return expect_first_ordinal(words, words.files, context);
-  if (words.files.size() == 1 && address->shard.empty()) expect_reads_at(Location(words.files.front()), address->begin);
+  if (!words.ranges.empty()) source_of(words).expect(words.ranges.front(), context.services());
 }
 
 std::string set_name(const RecordWords& words) {
@@ -102,17 +81,7 @@ std::vector<NamedFile> named_files(const std::string& manifest, const std::vecto
     const auto list = named(set, context);
     if (!list) return;
     if (!is_complete(*list)) context.note(kExitDamage);
-    const auto missing = missing_shards(*list);
-    auto next = missing.begin();
-    for (std::size_t i = 0; i < list->shards.size(); ++i) {
-      if (!list->shards[i].is_missing) {
-        files.push_back({.path = list->shards[i].path, .bytes_in_set = list->shards[i].bytes_in_set});
-      } else if (next != missing.end() && next->first == i) {
-        files.push_back({.path = next->path, .missing = *next});
-        ++next;
-      }
-    }
-    for (const std::string& path : list->surplus) files.push_back({.path = path, .is_surplus = true});
+    std::ranges::move(files_of(*list), std::back_inserter(files));
   };
   if (!manifest.empty()) add_all({.manifest = manifest});
   for (const std::string& word : words) add_all({.files = {word}});
@@ -121,13 +90,18 @@ std::vector<NamedFile> named_files(const std::string& manifest, const std::vecto
 
 std::unique_ptr<SetReader> open_set(const RecordWords& words, CommandContext& context) {
   expect_first_range(words, context);
+  if (source_of(words).kind() == SourceSpec::Kind::kContainer) {
+    const std::string& path = words.files.front();
+    auto store = context.open(path);
+    return store ? std::make_unique<SetReader>(path, std::move(store), words.allows_missing, context) : nullptr;
+  }
   auto list = name_shards(words, context);
   if (!list) return nullptr;
   if (words.files.size() == 1 && list->shards.size() > 1 && list->missing() == 0) {
-    std::vector<std::string> paths;
-    paths.reserve(list->shards.size());
-    for (const Shard& shard : list->shards) paths.push_back(shard.path);
-    expect_first_ordinal(words, paths, context);
+    RecordWords shards{.ranges = words.ranges};
+    shards.files.reserve(list->shards.size());
+    for (const Shard& shard : list->shards) shards.files.push_back(shard.path);
+    expect_first_range(shards, context);
   }
   auto reader = std::make_unique<SetReader>(set_name(words), std::move(*list), words.allows_missing, context,
                                             context.opener(), context.known_counts());

@@ -1,7 +1,6 @@
 // Names and opens the data sets of a command, and prints what is missing.
 #pragma once
 
-#include <cstddef>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -29,14 +28,6 @@ std::string set_name(const RecordWords& words);
 // Returns the first of the files that is the directory of a database, whose own files have older values and deleted
 // keys too; null if none is. `files` must outlive the result.
 const std::string* database_among(const std::vector<std::string>& files);
-
-// A shard of a data set, for a command that handles files one by one, or several missing ones.
-struct NamedFile {
-  std::string path;
-  std::optional<MissingShards> missing{};
-  bool is_surplus = false;       // exists, but the data set has fewer shards
-  std::size_t bytes_in_set = 0;  // of the path: Shard::path_in_set()
-};
 
 // Returns the shards that a manifest names, unless that is empty, and then those that the words name, one data set a
 // word, each with its surplus ones after it. Prints what is missing or surplus, and notes it.
