@@ -1,4 +1,4 @@
-#include "fusefs/commands/recovered_files.h"
+#include "core/recover/recovered_files.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "fusefs/commands/named_sets.h"
+#include "core/dataset/missing_shards.h"
 
 namespace recordfs {
 
