@@ -16,15 +16,12 @@
 #include <CLI/CLI.hpp>
 
 #include "core/base/counted.h"
-#include "core/database/uncertain_keys.h"
 #include "core/dataset/column_totals.h"
 #include "core/dataset/source_spec.h"
 #include "core/output/replace_file.h"
-#include "core/report/file_report.h"
 #include "core/report/page_elements.h"
+#include "core/report/report_collector.h"
 #include "core/report/report_page.h"
-#include "core/report/set_report.h"
-#include "core/verify/checked_databases.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
 #include "fusefs/commands/named_sets.h"
@@ -50,133 +47,41 @@ struct ReportOptions {
   ColumnOptions counted{};  // the condition selects the records that are described
 };
 
-// Makes the page. Prints and notes what cannot be read.
-class Report {
- public:
-  Report(const ReportOptions& options, CommandContext& context)
-      : options_(options), context_(context), progress_("report", Progress::Unit::kBytes) {}
+// Returns the title of the page: the words that name the files, or their number.
+std::string title_of(const ReportOptions& options, std::uint64_t files) {
+  if (!options.manifest.empty() && options.words.empty()) return options.manifest;
+  const bool is_one_word = options.manifest.empty() && options.words.size() == 1;
+  return is_one_word ? options.words.front() : counted(files, "file");
+}
 
-  // Returns nullopt if no file can be read, or after a signal.
-  std::optional<std::string> page_of(const std::vector<NamedFile>& files) {
-    SetReport all;
-    check_databases();
-    for (const NamedFile& file : files) {
-      auto reported = report_on(file);
-      if (Interruption::came()) return std::nullopt;
-      if (reported) {
-        all.add(file.path, std::move(*reported));
-      } else {
-        all.add_failure(file.path, file.missing ? "missing" : "unreadable", why_,
-                        file.missing ? file.missing->count : 1);
-      }
-    }
-    if (all.failed == all.files) return std::nullopt;
-    add_findings_of_databases(all);
-    if (Interruption::came()) return std::nullopt;
-    progress_.clear();
-    report_condition(options_.counted.condition.get(), true, context_);
-    const std::string name = files.size() == 1 ? files.front().path : name_of(all.files);
-    // Records without columns need none, unless the user says what their type is.
-    const UserTypes& types = options_.counted.types;
-    const bool has_type = !types.type.empty() && !types.is_only_type;
-    if (all.columns.records() > 0 || has_type)
-      report_undecoded("columns", all.undecoded, "so they have no columns", context_);
-    report_too_many(name, all.columns, context_);
-    all.is_selected = options_.counted.condition != nullptr;
-    return report_page(name, all);
+// Returns the page. Returns nullopt if no file can be read, or after a signal. Prints and notes what cannot be read.
+std::optional<std::string> page_of(const std::vector<NamedFile>& files, const ReportOptions& options,
+                                   CommandContext& context) {
+  Progress progress("report", Progress::Unit::kBytes);
+  ReportCollector collector(options.counted, context.database_options(),
+                            {.open = [&](const std::string& path) { return context.open_quietly({}, path); },
+                             .expects = [&](std::uint64_t bytes) { progress.expect(bytes); },
+                             .has_read = [&](std::uint64_t bytes) { progress.add(bytes); }},
+                            context);
+  for (const std::string& word : options.words) {
+    if (SourceSpec{.words = {word}}.kind() == SourceSpec::Kind::kDatabase) collector.check_database(word);
   }
-
- private:
-  void check_databases() {
-    for (const std::string& word : options_.words) {
-      if (SourceSpec{.words = {word}}.kind() != SourceSpec::Kind::kDatabase) continue;
-      const std::string directory = std::filesystem::path(word).append("").parent_path().string();
-      if (const auto checked = databases_.check(directory); !checked) {
-        context_.fail(impact_of_opening(checked.error()), open_failure(word, checked.error()));
-      }
-    }
-  }
-
-  // Adds the files that are missing or cannot be opened, and what is wrong with databases as a whole.
-  void add_findings_of_databases(SetReport& all) {
-    const auto take = [&](const Outcome& outcome) {
-      context_.note(outcome.impact());
-      if (outcome.failure) all.add_failure(outcome.path, "unreadable", outcome.failure->detail);
-      if (!outcome.verdict) return;
-      const std::vector<Finding>& found = outcome.verdict->findings;
-      const auto missing = std::ranges::find(found, "missing", &Finding::word);
-      if (missing == found.end()) return all.add_findings(outcome.path, found);
-      all.add_failure(outcome.path, missing->word, missing->reason);
-    };
-    databases_.each_left(take, goes_on);
-  }
-
-  // Adds what the database of a file says of it.
-  void check_as_file_of_database(const NamedFile& file, const Source& source, Verdict& verdict) {
-    Outcome outcome{.path = file.path, .verdict = std::move(verdict)};
-    databases_.check_file(file.path, source, goes_on, *outcome.verdict);
-    databases_.complete(outcome);
-    verdict = *std::move(outcome.verdict);
-  }
-
-  static bool goes_on() { return !Interruption::came(); }
-
-  // Returns the words that name the files, or their number.
-  std::string name_of(std::uint64_t files) const {
-    if (!options_.manifest.empty() && options_.words.empty()) return options_.manifest;
-    const bool is_one_word = options_.manifest.empty() && options_.words.size() == 1;
-    return is_one_word ? options_.words.front() : counted(files, "file");
-  }
-
-  // Returns nullopt, with the reason in why_, if the file cannot be read.
-  std::optional<FileReport> report_on(const NamedFile& file) {
-    if (file.missing && file.missing->count > 1) {
-      return fail(fmt::format("shards {} ({}) are missing", file.missing->numbers, file.missing->count));
-    }
-    if (file.missing) return fail("missing");
-    const auto opened = context_.open_quietly({}, file.path);
-    if (!opened) {
-      progress_.clear();
-      context_.report_unopened(file.path, opened.error());
-      return fail(opened.error().detail);
-    }
-    const RecordStore& store = *opened->store;
-    progress_.set_total(to_read_ += store.source().size());
-    auto found = report_of(store, {.path = file.path, .path_in_set = path_in_set(file.path, file.bytes_in_set)},
-                           options_.counted, context_.threads(), [&](std::uint64_t bytes) {
-                             progress_.add(bytes);
-                             return !Interruption::came();
-                           });
-    if (!found) {
-      progress_.clear();
-      context_.report_failure(file.path, found.error());
-      return fail(found.error().detail);
-    }
-    if (found->verdict.was_stopped) return std::nullopt;
-    check_as_file_of_database(file, store.source(), found->verdict);
-    if (!found->failures.empty()) progress_.clear();
-    for (const Error& why : found->failures) context_.report(store, why);
-    declare_types_of(opened->store, options_.counted.types, found->columns);
-    for (const Finding& finding : found->verdict.findings) context_.note(finding.impact);
-    if (const auto unchecked = finding_without_checksums(found->verdict)) {
-      progress_.clear();
-      context_.fail(unchecked->impact, fmt::format("{}: {}", file.path, unchecked->reason));
-    }
-    return std::move(*found);
-  }
-
-  std::optional<FileReport> fail(std::string why) {
-    why_ = std::move(why);
-    return std::nullopt;
-  }
-
-  const ReportOptions& options_;
-  CommandContext& context_;
-  Progress progress_;
-  CheckedDatabases databases_{options_.reading.database_options()};
-  std::uint64_t to_read_ = 0;  // bytes of the files so far
-  std::string why_;            // why the last file cannot be read
-};
+  if (!std::ranges::all_of(files, [&](const NamedFile& file) { return collector.add(file); })) return std::nullopt;
+  SetReport& all = collector.report();
+  if (all.failed == all.files) return std::nullopt;
+  collector.finish();
+  if (!context.goes_on()) return std::nullopt;
+  report_condition(options.counted.condition.get(), true, context);
+  const std::string name = files.size() == 1 ? files.front().path : title_of(options, all.files);
+  // Records without columns need none, unless the user says what their type is.
+  const UserTypes& types = options.counted.types;
+  const bool has_type = !types.type.empty() && !types.is_only_type;
+  if (all.columns.records() > 0 || has_type)
+    report_undecoded("columns", all.undecoded, "so they have no columns", context);
+  report_too_many(name, all.columns, context);
+  all.is_selected = options.counted.condition != nullptr;
+  return report_page(name, all);
+}
 
 // Returns whether writing to the output would destroy one of the files.
 bool is_one_of(const std::string& output, const std::vector<NamedFile>& files) {
@@ -235,7 +140,7 @@ int report(const ReportOptions& options) {
     return kExitWrongUse;
   }
   if (!files.empty()) {
-    if (const auto page = Report(options, context).page_of(files)) write_page(*page, output, options, context);
+    if (const auto page = page_of(files, options, context)) write_page(*page, output, options, context);
   }
   Interruption::pass_on();
   return context.finish();
