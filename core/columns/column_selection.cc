@@ -79,7 +79,7 @@ bool ColumnSelection::has_dots() const {
 Result<void> ColumnSelection::check(const std::vector<std::string>& of_records) const {
   for (const std::string& name : names_) {
     if (std::ranges::find(of_records, name) != of_records.end()) continue;
-    return wrong(fmt::format("no column {} (the columns are {})", printable(name), nearest_names(name, of_records)));
+    return wrong(fmt::format("{}{} (the columns are {})", kNoColumn, printable(name), nearest_names(name, of_records)));
   }
   return {};
 }

@@ -59,8 +59,11 @@ class ColumnSelection {
   // Fails with kUnsupported if a selected name is not among those of the records, which include all paths if
   // has_dots(); the detail names the nearest ones.
   Result<void> check(const std::vector<std::string>& of_records) const;
+  // Returns whether that is why an error occurred.
+  static bool is_of_check(const Error& error) { return error.detail.starts_with(kNoColumn); }
 
  private:
+  static constexpr std::string_view kNoColumn = "no column ";
   explicit ColumnSelection(std::vector<std::string> names) : names_(std::move(names)) {}
 
   std::vector<std::string> names_;

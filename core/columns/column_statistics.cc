@@ -6,6 +6,10 @@
 #include <type_traits>
 #include <variant>
 
+#include <fmt/format.h>
+
+#include "core/base/utf8.h"
+
 namespace recordfs {
 namespace {
 
@@ -213,6 +217,11 @@ Result<void> ColumnCounter::count(const RequestContext& context, const RecordDec
   pending_.clear();
   restart();
   TRY(decoder.visit(context, chunk, record, filter));
+  if (has_unnamed()) return Error{.code = Code::kNotFound, .detail = "the value of this record is no object"};
+  if (!filter.beyond().empty()) {
+    return Error{.code = Code::kUnsupported,
+                 .detail = fmt::format("the number {} is out of range", printable(filter.beyond()))};
+  }
   ++records_;
   if (use_ == Use::kIgnore) {
     use_ = Use::kCount;
@@ -328,8 +337,8 @@ void declare_types_of(const std::shared_ptr<const RecordStore>& store, const Use
     return store;
   };
   sources.types = types;
-  sources.first_records = [](const RequestContext&) -> Result<std::vector<std::string>> {
-    return std::vector<std::string>();
+  sources.first_records = [](const RequestContext&) -> Result<std::vector<DefiningRecord>> {
+    return std::vector<DefiningRecord>();
   };
   const auto schema = RowSchema::find({}, sources);
   if (schema) declare_fields((*schema)->root().fields, {}, columns);

@@ -12,6 +12,7 @@ void ColumnVisitor::restart(bool is_new) {
   open_.clear();
   named_ = 0;
   root_ = 0;
+  has_unnamed_ = false;
 }
 
 std::string ColumnVisitor::name_of(const Node& node) {
@@ -78,8 +79,13 @@ void ColumnVisitor::end() {
 
 void ColumnVisitor::take(const Scalar& value) {
   const std::size_t node = next_node();
+  const bool is_item = !open_.empty() && open_.back().is_list;
+  const bool is_null = std::holds_alternative<std::monostate>(value);
   if (!open_.empty()) open_.back().is_empty = false;
-  pass_on(node, {.is_in_list = !open_.empty() && open_.back().is_in_list, .is_element = is_element()}, value);
+  pass_on(
+      node,
+      {.is_in_list = !open_.empty() && open_.back().is_in_list, .is_element = is_element() && (is_item || !is_null)},
+      value);
 }
 
 bool ColumnVisitor::find_column(Node& node) {
@@ -107,6 +113,11 @@ bool ColumnVisitor::find_column(Node& node) {
 
 void ColumnVisitor::pass_on(std::size_t number, Place place, const Scalar& value) {
   if (number == kNone) return;
+  if (number == root_) {
+    const bool is_value = !std::holds_alternative<std::monostate>(value) && !place.is_object;
+    has_unnamed_ = has_unnamed_ || open_.empty() || is_value;
+    return;
+  }
   Node& node = nodes_[number];
   if (node.column == kNone && !find_column(node)) return;
   if (!std::holds_alternative<std::monostate>(value)) {

@@ -31,6 +31,8 @@ class ColumnVisitor : public ValueVisitor {
 
   // The names of the columns that occurred, by their numbers.
   const std::vector<std::string>& names() const { return names_; }
+  // Returns whether the last record has a value that no name leads to, as it is none of an object or a list of objects.
+  bool has_unnamed() const { return has_unnamed_; }
   // Returns whether values were left out, because there are too many columns.
   bool has_too_many() const { return has_too_many_; }
   // Returns where the values of a column are, as FoundField does; 0: at several places.
@@ -98,6 +100,7 @@ class ColumnVisitor : public ValueVisitor {
   std::size_t root_ = 0;  // the node of the record
   std::size_t name_bytes_ = 0;
   bool has_too_many_ = false;
+  bool has_unnamed_ = false;
   std::vector<Level> open_;
   std::size_t named_ = 0;  // the node of the last name
   std::uint64_t record_ = 0;

@@ -73,10 +73,13 @@ Error nul_in(std::string_view feature) {
   return unsupported(fmt::format("feature {} has a NUL in its name", printable(feature)));
 }
 
-constexpr std::array<std::pair<std::string_view, FeatureKind>, 3> kListsOfFeatures = {
+constexpr std::array<std::pair<std::string_view, FeatureKind>, 6> kListsOfFeatures = {
     {{".bytes_list.value", FeatureKind::kBytes},
      {".float_list.value", FeatureKind::kFloats},
-     {".int64_list.value", FeatureKind::kInts}}};
+     {".int64_list.value", FeatureKind::kInts},
+     {".bytes_list", FeatureKind::kBytes},
+     {".float_list", FeatureKind::kFloats},
+     {".int64_list", FeatureKind::kInts}}};
 
 constexpr std::string_view kPlaceOfFeatures = "features.feature";
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 #include <utility>
+#include <variant>
 
 #include <fmt/format.h>
 
@@ -17,6 +18,8 @@ constexpr const char* kColumn = "decoded";
 
 Error unsupported(std::string why) { return {.code = Code::kUnsupported, .detail = std::move(why)}; }
 Error no_columns(std::string why) { return {.code = Code::kNotFound, .detail = std::move(why)}; }
+
+bool is_object(const Value& value) { return std::holds_alternative<Value::Object>(value.is); }
 
 // Returns whether paths lead through a field. Those in a map lead to all keys or values.
 bool has_paths(const MessageField& field) { return field.type == FieldType::kMessage; }
@@ -98,16 +101,27 @@ Result<std::optional<RecordType>> stated_type(const RequestContext& context, con
 
 namespace {
 
-using OpenedStore = Result<std::shared_ptr<const RecordStore>>;
+// Returns how the formats of shards read records. Opens a shard when records of another one were asked for.
+class FormatsOfShards {
+ public:
+  // The arguments must outlive the object.
+  FormatsOfShards(const RequestContext& context, const RowSources& sources) : context_(context), sources_(sources) {}
 
-// Returns the first shard that can be read.
-OpenedStore first_store(const RequestContext& context, const RowSources& sources) {
-  for (std::size_t shard = 0;; ++shard) {
-    auto store = sources.open(context, shard);
-    const bool may_skip = !store && (is_permanent(store.error().code) || store.error().code == Code::kNoContainer);
-    if (!may_skip || shard + 1 >= sources.shards) return store;
+  // The result is valid until the next call. Fails as RowSources::open.
+  Result<const RecordSchema*> of(std::size_t shard) {
+    if (store_ == nullptr || shard != shard_) {
+      ASSIGN_OR_RETURN(store_, sources_.open(context_, shard));
+      shard_ = shard;
+    }
+    return &store_->schema();
   }
-}
+
+ private:
+  const RequestContext& context_;
+  const RowSources& sources_;
+  std::shared_ptr<const RecordStore> store_;
+  std::size_t shard_ = 0;
+};
 
 // Returns the source by the names of the files, if they all name one and no file has a record.
 Result<std::optional<ScalarSource>> source_without_records(const RequestContext& context, const RowSources& sources) {
@@ -165,41 +179,50 @@ Result<std::shared_ptr<const RowSchema>> RowSchema::find(const RequestContext& c
 }
 
 Result<void> RowSchema::add_first(const RequestContext& context, const RowSources& sources,
-                                  const std::vector<std::string>& records) {
+                                  const DefiningRecords& records) {
   if (records.empty()) return no_columns("records of unknown type");
-  ASSIGN_OR_RETURN(const auto store, first_store(context, sources));
-  const RecordSchema& format = store->schema();
+  FormatsOfShards formats(context, sources);
   Result<void> unreadable;  // why the first record is left out that is JSON and has no value
-  const auto add = [&](Bytes record) -> Result<void> {
+  const auto add = [&](std::size_t shard, Bytes record) -> Result<void> {
+    ASSIGN_OR_RETURN(const RecordSchema* const format, formats.of(shard));
     if (!features_ && !values_) {
       const bool is_example = tensorflow::features_of_example(record, limits_).has_value();
       if (is_example) TRY(begin_features(sources));
-      if (!is_example) values_ = kind_of(format, record);
+      if (!is_example) values_ = kind_of(*format, record);
       if (values_) value_columns_.emplace(selection_);
     }
     if (features_) return features_->add(record);
-    return values_ ? add_value(format, record, unreadable) : Result<void>();
+    return values_ ? add_value(*format, record, unreadable) : Result<void>();
   };
   TRY(add_all(context, sources, records, add));
+  if (values_ == ValueKind::kFormat && !sources.later_records && sources.records_of_others) {
+    TRY(sources.records_of_others(context, add));
+  }
   if (features_) return finish_features(sources, records.size());
   if (!values_) return no_columns("records of unknown type");
   auto fields = value_columns_->finish();
-  if (!fields && !unreadable) return unreadable;
-  if (!fields && !value_columns_->has_columns())
+  if (!fields && !unreadable) {
+    return unsupported(unreadable.error().detail + " (try: --select ordinal,data)");
+  }
+  if (!fields && (!value_columns_->has_columns() || ColumnSelection::is_of_check(fields.error()))) {
     return without_columns(std::move(fields).error(), sources, records.size());
+  }
   ASSIGN_OR_RETURN(root_.fields, std::move(fields));
   return {};
 }
 
 Result<void> RowSchema::add_all(const RequestContext& context, const RowSources& sources,
-                                const std::vector<std::string>& records, const RowSources::TakeRecord& add) {
-  for (const std::string& record : records) TRY(add(as_bytes(record)));
+                                const DefiningRecords& records, const RowSources::TakeRecord& add) {
+  for (const DefiningRecord& record : records) TRY(add(record.shard, as_bytes(record.bytes)));
   return sources.later_records ? sources.later_records(context, add) : Result<void>();
 }
 
 // Returns what a record has columns of, if it is no Example.
 std::optional<RowSchema::ValueKind> RowSchema::kind_of(const RecordSchema& format, Bytes record) {
-  if (format.value && format.value(record, ValueForm::kJson)) return ValueKind::kFormat;
+  if (format.value) {
+    const auto value = format.value(record, ValueForm::kJson);
+    if (value) return is_object(*value) ? std::optional(ValueKind::kFormat) : std::nullopt;
+  }
   const auto json = json_record(record);
   const bool is_json = !json || *json;
   return is_json ? std::optional(ValueKind::kJson) : std::nullopt;
@@ -218,8 +241,9 @@ Result<void> RowSchema::select_fields(std::vector<MessageField> fields) {
 // Adds the columns of a record; none if it is of another kind, or cannot be decoded.
 Result<void> RowSchema::add_value(const RecordSchema& format, Bytes record, Result<void>& unreadable) {
   if (values_ == ValueKind::kFormat) {
+    if (!format.value) return {};
     const auto value = format.value(record, ValueForm::kJson);
-    if (value) return value_columns_->add(*value);
+    if (value) return is_object(*value) ? value_columns_->add(*value) : Result<void>();
     return value.error().code == Code::kDamage ? Result<void>() : value.error();
   }
   const auto json = json_record(record, selection_);
@@ -237,9 +261,9 @@ Result<void> RowSchema::append_value(ColumnBuilder& builder, const RecordSchema&
 }
 
 Result<void> RowSchema::add_features(const RequestContext& context, const RowSources& sources,
-                                     const std::vector<std::string>& records) {
+                                     const DefiningRecords& records) {
   TRY(begin_features(sources));
-  TRY(add_all(context, sources, records, [&](Bytes record) { return features_->add(record); }));
+  TRY(add_all(context, sources, records, [&](std::size_t, Bytes record) { return features_->add(record); }));
   if (records.empty()) return no_columns("records of unknown type");
   return finish_features(sources, records.size());
 }
@@ -254,7 +278,9 @@ Result<void> RowSchema::begin_features(const RowSources& sources) {
 
 Result<void> RowSchema::finish_features(const RowSources& sources, std::size_t records) {
   auto fields = features_->finish();
-  if (!fields && !features_->has_types()) return without_columns(std::move(fields).error(), sources, records);
+  if (!fields && (!features_->has_types() || ColumnSelection::is_of_check(fields.error()))) {
+    return without_columns(std::move(fields).error(), sources, records);
+  }
   ASSIGN_OR_RETURN(root_.fields, std::move(fields));
   return {};
 }

@@ -40,6 +40,12 @@ struct RecordType {
 Result<std::optional<RecordType>> stated_type(const RequestContext& context, const RecordStore& store,
                                               const UserTypes& types);
 
+// A record that defines columns.
+struct DefiningRecord {
+  std::size_t shard = 0;
+  std::string bytes{};
+};
+
 // The containers whose records become rows of one schema, in order. One container is a set of one shard.
 struct RowSources {
   std::size_t shards = 1;
@@ -52,10 +58,13 @@ struct RowSources {
   bool allows_nul = false;                               // in names of features, which tables cannot have
   std::function<std::string(std::size_t shard)> path{};  // of a shard; null: unknown
   // Returns the first records, which define the columns if no type does. Called at most twice, on the calling thread.
-  std::function<Result<std::vector<std::string>>(const RequestContext& context)> first_records{};
+  std::function<Result<std::vector<DefiningRecord>>(const RequestContext& context)> first_records{};
   // Passes the records after those to `take`, until it fails, if they define the columns too; empty: they do not.
-  using TakeRecord = std::function<Result<void>(Bytes record)>;
+  using TakeRecord = std::function<Result<void>(std::size_t shard, Bytes record)>;
   std::function<Result<void>(const RequestContext& context, const TakeRecord& take)> later_records{};
+  // Does so with the first records of shards without first_records() whose metadata differs from that of all shards
+  // before, because it says how the format reads the records; empty: they define no columns.
+  std::function<Result<void>(const RequestContext& context, const TakeRecord& take)> records_of_others{};
 };
 
 class RowSchema;
@@ -103,11 +112,11 @@ class RowSchema {
   // Returns the schema of the user's type, or of the type that the first readable shard states. If there is none, or if
   // it is tensorflow.Example, the columns are those that have values in the first records. The first of these that has
   // columns is one of the following, and so must be the records that have rows: Examples, whose columns are their
-  // features; records with a Value, as the format of the first readable shard reads them; JSON objects. A feature is a
-  // list if one of the first records has several values of it, or an empty list. A record without such a feature has
-  // null and no empty list. Only selected columns are looked at,
-  // and a value of another column is no error. Fails with kNotFound if no record has columns, with kLimit, as
-  // ColumnSelection::check() and ValueColumns::finish(), and as the functions of `sources`.
+  // features; records with a Value that is an object, as the format of their shard reads them; JSON objects. A feature
+  // is a list if one of the first records has several values of it, or an empty list. A record without such a feature
+  // has null and no empty list. Only selected columns are looked at, and a value of another column is no error. Fails
+  // with kNotFound if no record has columns, with kLimit, as ColumnSelection::check() and ValueColumns::finish(), and
+  // as the functions of `sources`.
   static Result<std::shared_ptr<const RowSchema>> find(const RequestContext& context, const RowSources& sources);
 
   // Returns the schema of the scalars in event files of TensorBoard and in runs of wandb and SwanLab: run, step,
@@ -142,14 +151,13 @@ class RowSchema {
   // Whose first records have values.
   enum class ValueKind : std::uint8_t { kFormat, kJson };
 
-  Result<void> add_first(const RequestContext& context, const RowSources& sources,
-                         const std::vector<std::string>& records);
-  Result<void> add_features(const RequestContext& context, const RowSources& sources,
-                            const std::vector<std::string>& records);
+  using DefiningRecords = std::vector<DefiningRecord>;
+  Result<void> add_first(const RequestContext& context, const RowSources& sources, const DefiningRecords& records);
+  Result<void> add_features(const RequestContext& context, const RowSources& sources, const DefiningRecords& records);
   Result<void> begin_features(const RowSources& sources);
   Result<void> finish_features(const RowSources& sources, std::size_t records);
-  static Result<void> add_all(const RequestContext& context, const RowSources& sources,
-                              const std::vector<std::string>& records, const RowSources::TakeRecord& add);
+  static Result<void> add_all(const RequestContext& context, const RowSources& sources, const DefiningRecords& records,
+                              const RowSources::TakeRecord& add);
   static std::optional<ValueKind> kind_of(const RecordSchema& format, Bytes record);
   Result<void> add_value(const RecordSchema& format, Bytes record, Result<void>& unreadable);
   Result<void> append_value(ColumnBuilder& builder, const RecordSchema& format, Bytes record) const;

@@ -154,6 +154,7 @@ Result<Value> object_in(const JsonValue& json, const WantedParts& wanted) {
 }  // namespace
 
 Result<std::optional<JsonRecord>> json_record(Bytes record, const ColumnSelection& selection) {
+  if (!may_be_json_object(record)) return std::optional<JsonRecord>();
   ASSIGN_OR_RETURN(auto tree, json_of_record(record));
   if (!tree || tree->type != JsonType::kObject) return std::optional<JsonRecord>();
   JsonRecord made{.tree = std::move(*tree)};
@@ -440,8 +441,8 @@ class ValueColumns::Appender {
       }
       case FieldType::kMessage: {
         const auto* const object = std::get_if<Value::Object>(&value.is);
-        if (object == nullptr) return unlike(column);
-        return append_object(builder, column, *object, wanted);
+        if (object != nullptr) return append_object(builder, column, *object, wanted);
+        return has_wanted(value, wanted) ? unlike(column) : builder.append_null();
       }
       default: break;
     }

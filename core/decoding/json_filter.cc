@@ -235,8 +235,10 @@ JsonFilter::Verdict JsonFilter::begin(Shape shape, const JsonMark& before) {
     const bool is_in_list = !open_.empty() && open_.back().is_list();
     if (!is_example_ && (shape == Shape::kObject || (shape == Shape::kList && is_in_list))) note_elements();
     const bool is_object = !is_example_ && shape == Shape::kObject;
-    for (std::size_t i = next_.begin; is_object && i < next_.end; ++i) {
-      if (rests_[i].path.empty() && !rests_[i].is_inside) sink_->note_object(rests_[i].field);
+    for (std::size_t i = next_.begin; i < next_.end; ++i) {
+      if (!rests_[i].path.empty() || rests_[i].is_inside) continue;
+      if (is_object) sink_->note_object(rests_[i].field);
+      if (shape == Shape::kList) sink_->note_list(rests_[i].field);
     }
     open_.push_back({next_, before_, shape, false, is_in_list, is_object});
     return verdict;

@@ -132,6 +132,8 @@ class ScalarSink {
   // object or a list in a list is one element, before the scalars in it; a scalar is one after it was taken. Each value
   // of a feature is one.
   virtual void note_element(std::size_t /*field*/) {}
+  // Is called for each list that is the field, also for one without elements.
+  virtual void note_list(std::size_t /*field*/) {}
   // Is called for each object that is the field, or one of its elements, also for a message. One without members is
   // the scalar `true`, too.
   virtual void note_object(std::size_t /*field*/) {}
@@ -188,6 +190,11 @@ class JsonFilter {
 
   // For kScalars, instead of scalar().
   void take(const Scalar& value);
+
+  // Notes a number that was taken as the nearest double, because it is no integer of 64 bits and beyond the doubles.
+  void note_beyond(std::string_view number) { beyond_ = number; }
+  // Returns the last such number; empty if there is none.
+  const std::string& beyond() const { return beyond_; }
 
   const JsonMark& undone() const { return before_; }
   bool takes_scalars() const { return form_ == Form::kScalars; }
@@ -264,6 +271,7 @@ class JsonFilter {
   std::uint32_t skipped_ = 0;  // open objects and lists that are not written
   std::vector<FoundField> found_;
   std::vector<std::size_t> values_;  // begins of values in the text
+  std::string beyond_;
 };
 
 }  // namespace recordfs

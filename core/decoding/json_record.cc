@@ -1,6 +1,7 @@
 #include "core/decoding/json_record.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -18,6 +19,7 @@ namespace {
 
 constexpr std::uint32_t kDeepestJson = 100;
 constexpr std::size_t kMostJsonValues = 1u << 20;
+constexpr std::string_view kSpaces = " \t\r\n";
 
 // Removes digits from the begin of `text`. Returns whether there was one.
 bool take_digits(std::string_view& text) {
@@ -94,11 +96,26 @@ TextShape shape_of(std::string_view text) {
       if (open.empty() || open.back() != c) return shape;
       open.pop_back();
       if (!open.empty()) continue;
-      shape.is_closed = text.find_first_not_of(" \t\r\n", at + 1) == std::string_view::npos;
+      shape.is_closed = text.find_first_not_of(kSpaces, at + 1) == std::string_view::npos;
       return shape;
     }
   }
   return shape;
+}
+
+// Returns whether a text without spaces around it has the form of a value of JSON: a list, an object or a string may be
+// invalid inside.
+bool may_be_json(std::string_view text) {
+  constexpr std::array<std::string_view, 3> kWords = {"true", "false", "null"};
+  if (text.starts_with('{') || text.starts_with('[')) return true;
+  if (text.starts_with('"')) return text.size() > 1 && text.ends_with('"');
+  return is_number(text) || std::ranges::find(kWords, text) != kWords.end();
+}
+
+std::string_view without_spaces(std::string_view text) {
+  const std::size_t begin = text.find_first_not_of(kSpaces);
+  return begin == std::string_view::npos ? std::string_view()
+                                         : text.substr(begin, text.find_last_not_of(kSpaces) + 1 - begin);
 }
 
 // Returns why a text that is not read is JSON nevertheless, as far as its brackets show.
@@ -113,11 +130,11 @@ std::optional<Error> excess_of(std::string_view text) {
 
 }  // namespace
 
+bool may_be_json_object(Bytes record) { return without_spaces(as_text(record)).starts_with('{'); }
+
 Result<std::optional<JsonValue>> json_of_record(Bytes record) {
   const std::string_view text = as_text(record);
-  const std::size_t begin = text.find_first_not_of(" \t\r\n");
-  const bool may_be_json = begin != std::string_view::npos && (text[begin] == '{' || text[begin] == '[');
-  if (!may_be_json || !is_utf8(text)) return std::optional<JsonValue>();
+  if (!may_be_json(without_spaces(text)) || !is_utf8(text)) return std::optional<JsonValue>();
   auto value = read_json_tree(record, kDeepestJson, kMostJsonValues);
   if (!value) {
     if (auto excess = excess_of(text)) return *std::move(excess);

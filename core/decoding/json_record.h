@@ -11,9 +11,12 @@
 
 namespace recordfs {
 
-// Returns the value of a record that is an object or a list of JSON (RFC 8259) in UTF-8; NaN, Infinity and -Infinity
-// are accepted. Returns nullopt for all other records, also for a number or a word alone. Fails with kUnsupported if a
-// string has half of a surrogate pair, and if there are more than 100 levels or 1,048,576 values. Any thread.
+// Returns whether a record begins as an object of JSON does. Only objects have columns. Any thread.
+bool may_be_json_object(Bytes record);
+
+// Returns the value of a record that is a text of JSON (RFC 8259) in UTF-8; inside lists and objects, NaN, Infinity and
+// -Infinity are accepted. Returns nullopt for all other records. Fails with kUnsupported if a string has half of a
+// surrogate pair, and if there are more than 100 levels or 1,048,576 values. Any thread.
 Result<std::optional<JsonValue>> json_of_record(Bytes record);
 
 // Returns the members of an object, of several with one name the last one. Any thread.

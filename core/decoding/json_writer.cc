@@ -160,6 +160,16 @@ Scalar scalar_of(std::string_view token) {
   return parse(0.0).value_or(Scalar());
 }
 
+// Returns whether a token is a number whose nearest double says less than it: an integer of more than 64 bits, or one
+// that no double is near to.
+bool is_beyond_columns(std::string_view token, const Scalar& scalar) {
+  const auto* const number = std::get_if<double>(&scalar);
+  if (number == nullptr) return false;
+  const bool is_zero =
+      *number == 0 && token.substr(0, token.find_first_of("eE")).find_first_of("123456789") != std::string_view::npos;
+  return !std::isfinite(*number) || is_zero || token.find_first_of(".eE") == std::string_view::npos;
+}
+
 template <class Float>
 std::string_view word_of(Float number) {
   if (std::isnan(number)) return "NaN";
@@ -336,7 +346,11 @@ void JsonWriter::encoded(Bytes bytes, ByteForm form) {
 }
 
 void JsonWriter::literal(std::string_view text) {
-  if (takes_scalars()) return filter_->take(scalar_of(text));
+  if (takes_scalars()) {
+    const Scalar scalar = scalar_of(text);
+    if (is_beyond_columns(text, scalar)) filter_->note_beyond(text);
+    return filter_->take(scalar);
+  }
   const bool is_no_value = has_no_quotes(filter_) && text == kNull;  // although the field is there
   const std::size_t values = is_no_value ? mark().values : 0;
   if (filter_ != nullptr && !begin_scalar()) return;

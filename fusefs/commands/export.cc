@@ -452,9 +452,12 @@ class Export {
     if (may_finish()) {
       if (const auto failure = files_->finish()) return static_cast<void>(fail_output(*failure));
       report_no_scalars();
+      if (omits) {
+        const auto undecoded = options_.condition->undecoded();
+        report_undecoded("--where", undecoded, "so the condition does not apply", context_);
+        context_.add_loss(undecoded.records);
+      }
       report_losses();
-      if (omits)
-        report_undecoded("--where", options_.condition->undecoded(), "so the condition does not apply", context_);
     } else if (!Interruption::came() && !has_failed_) {
       const int status = context_.status();
       const bool helps = !options_.skips_damage && (status == kExitDamage || (has_unfit_ && status == kExitGood));

@@ -143,6 +143,13 @@ class Columns(commands.Case):
             self.assertEqual((done.status, len(done.err.splitlines())), (commands.DAMAGE, 1), done.err)
             self.assertRegex(done.out.decode(), r"(?m)^label +int64 +9 +0 +9 ")
 
+    def test_objects_in_a_list_have_columns_and_other_values_none(self):
+        path = self.file("a.tfrecord", [b'[{"a": 1}, {"a": 2}]', b"[]", b"{}", b"[{}]"])
+        self.assertEqual([(one["name"], one["values"]) for one in json.loads(self.good("info", "--json", "--columns", path))["columns"]], [("a", 2)])
+        for record in (b"1", b"null", b"[1]", b'[{"a": 1}, "x"]'):
+            self.assert_ends(commands.PARTLY_DONE, "1 record cannot be decoded.*: the value of this record is no object", "info", "--columns",
+                             self.file("b.tfrecord", [b'{"a": 1}', record]))
+
     def test_table_lists_columns_and_frequent_values(self):
         path = self.file("a.tfrecord", [example({"label": [min(number % 20, 12)], "img": [bytes([255, number]) * 100], "none": []}) for number in range(40)])
         shown = self.good("info", "--columns", path).decode()

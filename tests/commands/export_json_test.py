@@ -82,6 +82,28 @@ class ExportJson(commands.Case):
         self.assertEqual(self.table("--select", "ordinal,data", self.file({"data": 5, "ordinal": 7})), [["ordinal", "data"], ["7", "5"]])
         self.assert_ends(commands.PARTLY_DONE, "no column ordinal", "export", self.file({"data": 5}), "--select", "ordinal", "-o", self.target / "b.csv")
 
+    def test_values_that_are_no_objects_are_decoded_and_no_columns(self):
+        path = self.file(b" 42\n", b'"x"', b"[1, {}]", b"null", b"text", b"NaN", b'"\\ud800"')
+        made = [json.loads(line) for line in self.good("cat", "--json", path).splitlines()]
+        self.assertEqual([one.get("decoded", "none") for one in made], [42, "x", [1, {}], None, "none", "none", "none"])
+        self.assertEqual(made[0]["text"], " 42\n")
+        self.assertEqual(self.good("grep", "--decoded", "--ordinals", "[2x]", self.file(b"42", b'"x"', b"2 of 2")), b"0\n1\n")
+        path = self.file(b"start", b"42", b"[1]")
+        self.assertEqual(self.table(path), [["ordinal", "data"], ["0", "start"], ["1", "42"], ["2", "[1]"]])
+        self.assertEqual(self.exported("a.jsonl", path).splitlines()[1], b'{"ordinal":1,"data":"42"}')
+        self.assertIn(b"\n0 records with columns\n", self.recordfs("info", "--columns", path).out)
+        self.assert_ends(commands.PARTLY_DONE, "2 records cannot be decoded, so they have no columns; .*: the value of this record is no object",
+                         "info", "--columns", self.file(b"42", {"a": 1}, b"[2]"))
+        (self.target / "a.csv").unlink()
+        (self.target / "a.jsonl").unlink()
+        self.assert_unfit("record 1: (not a JSON object|no columns)", self.file({"a": 1}, b"42"))
+
+    def test_list_in_a_list_without_the_path_is_null(self):
+        path = self.file({"a": [[1, 2], [3]]}, {"a": [None, {"b": 1}, {}]}, {"a": [[{}], []]})
+        self.assertEqual(self.table("--select", "a.b", path), [["a.b"], ["[null,null]"], ["[null,1,null]"], ["[null,null]"]])
+        self.assert_ends(commands.PARTLY_DONE, "column a has values of different types", "export", self.file({"a": [[{"b": 1}]]}, {"a": [{"b": 1}]}),
+                         "--select", "a.b", "-o", self.target / "b.csv")
+
     def test_half_of_a_surrogate_pair_is_no_text(self):
         path = self.file({"a": "x"}, b'{"a":"\\ud800"}')
         self.assert_unfit("record 1: a string of the JSON text has half of a surrogate pair", path)
@@ -93,6 +115,8 @@ class ExportJson(commands.Case):
         self.assertEqual(self.exported("a.jsonl", self.file(deep)), deep + b"\n")
         self.assert_ends(commands.PARTLY_DONE, r"nests too deeply \(try: JSON Lines, or only other columns\)", "export", self.file(deep),
                          "-o", self.target / "a.csv")
+        self.assert_ends(commands.PARTLY_DONE, r"100 levels \(try: --select ordinal,data\)", "export", self.file(b'{"a":' + b"[" * 101 + b"]" * 101 + b"}"),
+                         "-o", self.target / "a.csv")
         path = self.file({"a": 1}, b'{"a":' + b"[" * 101 + b"]" * 101 + b"}")
         self.assertIn(b'"error":"the JSON text nests more than 100 levels"', self.good("cat", "--json", path))
         for words in (["--decoded", "x"], ["-v", "--decoded", "1"], ["--field", "a", "x"]):
@@ -103,6 +127,10 @@ class ExportJson(commands.Case):
     def test_number_out_of_range_names_its_record(self):
         self.assert_unfit("record 1: the number 18446744073709551616 is out of range", self.file({"a": 1}, {"a": 2**64}), names=TABLES[:-1])
         self.assertEqual(self.table(self.file({"a": 2**63}, {"a": -1}, {"a": 1.5})), [["a"], ["9223372036854775808"], ["-1"], ["1.5"]])
+        for number in (b"1e400", b"-1e-400", b"18446744073709551616"):
+            self.assert_ends(commands.PARTLY_DONE, f"1 record cannot be decoded.*: the number {number.decode()} is out of range", "info", "--columns",
+                             self.file({"a": 1}, b'{"a":%s}' % number))
+        self.good("info", "--columns", self.file(b'{"a":[0e9, 0.0, Infinity]}'))
 
     def test_record_that_does_not_fit_has_one_status_in_any_order(self):
         path = self.file({"a": 1}, b"text", {"a": 2})
@@ -111,6 +139,12 @@ class ExportJson(commands.Case):
             done = self.recordfs("export", "-f", "--skip-damage", *words, path, "-o", self.target / "b.jsonl")
             self.assertEqual((done.status, len((self.target / "b.jsonl").read_bytes().splitlines())), (commands.PARTLY_DONE, 2), done.err)
             (self.target / "b.jsonl").unlink()
+
+    def test_last_line_counts_records_that_the_condition_does_not_apply_to(self):
+        path = self.file({"a": "b"}, b"text", {"a": "c"})
+        done = self.recordfs("export", "--skip-damage", "--where", "a ~ 'b'", path, "-o", self.target / "a.jsonl")
+        self.assertEqual(done.status, commands.PARTLY_DONE)
+        self.assertRegex(done.err, r"--where: 1 record cannot be decoded[^\n]*\n[^\n]*a.jsonl: 1 record written; 1 omitted\n\Z")
 
     def test_options_without_effect_are_wrong(self):
         path = self.file({"a": 1})

@@ -304,6 +304,51 @@ class ExportSets(commands.Case):
             self.assertEqual(self.exported(f"{len(words)}.jsonl", *words), b"")
             self.assertGreater(len(self.exported(f"{len(words)}.parquet", *words)), 8)
 
+    def rows(self, *words):
+        return self.table("a.csv", "-f", *words)
+
+    def avro(self, name, fields, *values):
+        """Writes a file of records with these fields, which are of type long. Values are from -64 to 63."""
+        def sized(data):
+            return bytes([2 * len(data) & 127 | 128, 2 * len(data) >> 7]) + data
+        kind = {"type": "record", "name": "R", "fields": [{"name": one, "type": "long"} for one in fields]} if fields else "long"
+        data = b"".join(bytes(2 * value for value in row) for row in values)
+        path = self.folder / name
+        path.write_bytes(b"Obj\x01\x02" + sized(b"avro.schema") + sized(json.dumps(kind).encode()) + b"\0" + b"s" * 16 + bytes([2 * len(values)]) + sized(data) + b"s" * 16)
+        return path
+
+    def test_columns_of_files_with_schemas_are_those_of_all(self):
+        old = self.avro("1.avro", ["a"], [1], [2])
+        new = self.avro("2.avro", ["a", "b"], [3, 4])
+        more = [self.avro(f"{3 + i}.avro", ["a"], *([5],) * 60) for i in range(20)]
+        last = self.avro("99.avro", ["c", "a"], [6, 7])
+        self.assertEqual(self.rows(old, new), [["a", "b"], ["1", ""], ["2", ""], ["3", "4"]])
+        self.assertEqual(self.rows("--select", "b,a", new, old), [["b", "a"], ["4", "3"], ["", "1"], ["", "2"]])
+        rows = self.rows(*more, last, new)
+        self.assertEqual((rows[0], rows[-2:]), (["a", "c", "b"], [["7", "6", ""], ["3", "", "4"]]))
+        self.assertEqual(self.rows("--scan-columns", "--select", "c", *more, last)[-1], ["6"])
+        self.assert_ends(commands.PARTLY_DONE, "no column d ", "export", *more, last, "--select", "d", "-o", self.folder / "d.csv")
+
+    def test_values_of_a_format_that_are_no_objects_have_no_columns(self):
+        path = self.avro("a.avro", [], [1], [2])
+        self.assertEqual(self.rows(path), [["ordinal", "data"], ["0", "\2"], ["1", "\4"]])
+        self.assertEqual([json.loads(line)["decoded"] for line in self.good("cat", "--json", path).splitlines()], [1, 2])
+        self.assert_ends(commands.PARTLY_DONE, "2 records cannot be decoded.*: the value of this record is no object", "info", "--columns", path)
+
+    def test_column_of_later_records_has_a_hint(self):
+        path = self.folder / "late.tfrecord"
+        path.write_bytes(tfrecord([example({"a": [1]})] * 1024 + [example({"b": [2]})]))
+        for name in ("b.csv", "b.jsonl"):
+            self.assert_ends(commands.PARTLY_DONE, r"no column b \(the columns are a\) in the first 1,024 records \(try: --scan-columns\)",
+                             "export", path, "--select", "b", "-o", self.folder / name)
+        self.assertEqual(self.rows("--scan-columns", "--select", "b", path)[-1], ["2"])
+
+    def test_list_of_a_feature_is_a_column_and_a_condition(self):
+        path = self.folder / "a.tfrecord"
+        path.write_bytes(tfrecord([example({"a": [1]}), example({"a": [2]})]))
+        for name in ("a", "a.int64_list", "features.feature.a.int64_list", "features.feature.a.int64_list.value"):
+            self.assertEqual(self.rows("--select", name, "--where", f"{name} = 2", path), [[name], ["2"]])
+
     def test_examples_of_a_container_without_types_have_their_columns(self):
         examples = self.folder / "examples.tfrecord"
         examples.write_bytes(tfrecord([example({"a": [i], "b": [b"x"]}) for i in range(3)]))

@@ -28,6 +28,15 @@ TEST(JsonRecord, ObjectsAndListsKeepTheirNumbers) {
             "[\"\xC3\xA9\\n\",\"NaN\",\"Infinity\",\"-Infinity\"]");
 }
 
+TEST(JsonRecord, SingleValuesAreAsTheyWereWritten) {
+  for (const std::string_view record : {"1", "-0", "1.50e3", "12345678901234567890123", "true", "false", "null"}) {
+    EXPECT_EQ(json_of(record), record);
+    EXPECT_EQ(json_of(" \t" + std::string(record) + "\r\n"), record);
+  }
+  EXPECT_EQ(json_of(R"("[\u00e9\"{")"), "\"[\xC3\xA9\\\"{\"");
+  EXPECT_EQ(json_of(R"("\udc00")"), "a string of the JSON text has half of a surrogate pair, which UTF-8 cannot have");
+}
+
 TEST(JsonRecord, HalvesOfSurrogatePairsCannotBeDecoded) {
   EXPECT_EQ(json_of(R"(["\ud83d\ude00"])"), "[\"\xF0\x9F\x98\x80\"]");
   for (const char* const record : {R"({"a":"\ud800"})", R"({"a":["x\udc00y"]})", R"({"\ud800":1})", R"(["\ud800\n"])",
@@ -46,8 +55,10 @@ TEST(JsonRecord, LastMemberOfANameCounts) { EXPECT_EQ(json_of(R"({"a":1,"b":2,"a
 
 TEST(JsonRecord, OtherRecordsHaveNoValue) {
   for (const std::string_view record :
-       {"", "1", "true", "\"a\"", "{", "[1,]", "{\"a\":1}x", "[01]", "[1.]", "[-]", "[1.2.3]", "[1e]", "[-Inf]",
-        "[--Infinity]", "[-NaN]", "[\"\xFF\"]", "[.5]", "{'a':1}", "text"}) {
+       {"",           " ",    "-",           "01",      "+1",     "1 2",    "truex",        "NaN",
+        "-Infinity",  "\"",   "\"a\" \"b\"", "\"a\\",   "\"\n\"", "{",      "[1,]",         "{\"a\":1}x",
+        "[01]",       "[1.]", "[-]",         "[1.2.3]", "[1e]",   "[-Inf]", "[--Infinity]", "[-NaN]",
+        "[\"\xFF\"]", "[.5]", "{'a':1}",     "text"}) {
     EXPECT_EQ(json_of(record), "none") << record;
   }
 }
