@@ -111,7 +111,10 @@ std::string no_field(std::string_view name, const std::set<std::string>& present
     hint = fmt::format("did you mean {}?", printable(similar));
   }
   for (const std::string& value : all) {
-    if (name.starts_with(value + ".")) hint = fmt::format("{} is a value", printable(value));
+    const std::string inside = value + ".";
+    const bool has_fields =
+        std::ranges::any_of(all, [&](const std::string& other) { return other.starts_with(inside); });
+    if (name.starts_with(inside) && !has_fields) hint = fmt::format("{} is a value", printable(value));
   }
   return fmt::format("no record has a field {} ({})", printable(name), hint);
 }

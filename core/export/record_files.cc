@@ -15,6 +15,7 @@
 #include "core/base/percent_encoding.h"
 #include "core/base/utf8.h"
 #include "core/base/write_all.h"
+#include "core/decoding/field_names.h"
 #include "core/decoding/file_names.h"
 #include "core/decoding/record_part.h"
 #include "core/decoding/single_values.h"
@@ -137,6 +138,7 @@ Result<std::string> NamePattern::name(const RequestContext& context, const Recor
   SingleValues values(names_.size());
   if (!names_.empty()) {
     TRY(visit_fields(context, decoder, chunk, record.bytes, record.path_in_set, fields_, values));
+    note_field_names(context, decoder, chunk, record.bytes, fields_);
   }
   std::string path;
   for (const Piece& piece : pieces_) {

@@ -142,6 +142,8 @@ ConditionEvaluation::ConditionEvaluation(const Condition& condition)
 
 void ConditionEvaluation::note_element(std::size_t field) { ++values_[field].elements; }
 
+void ConditionEvaluation::note_list(std::size_t field) { values_[field].has_list = true; }
+
 void ConditionEvaluation::note_object(std::size_t field) { ++values_[field].count; }
 
 void ConditionEvaluation::take(std::size_t field, const Scalar& value, bool has_length) {
@@ -171,8 +173,9 @@ Condition::Truth ConditionEvaluation::finish(std::size_t unknown_field) {
     const Values& values = values_[term.field];
     const bool is_unknown = term.field == unknown_field;
     if (term.comparison == Operator::kNull) is_true_[i] = values.count == 0 && !is_unknown;
-    const bool is_count = term.subject == Subject::kCount ||
-                          (term.subject == Subject::kLength && values.elements > 0 && !values.has_text);
+    const bool is_count =
+        term.subject == Subject::kCount ||
+        (term.subject == Subject::kLength && (values.elements > 0 || values.has_list) && !values.has_text);
     if (is_count) is_true_[i] = outcome_of(term, Scalar(values.elements)).value_or(false);
     const bool is_decided = !is_unknown || is_count || term.comparison == Operator::kNull;
     terms[i] = is_decided ? (is_true_[i] ? Truth::kTrue : Truth::kFalse) : Truth::kUnknown;

@@ -24,7 +24,8 @@
 //   and with a text by its name. `not in (VALUE)` is the same as !=.
 // - count() is the number of elements of a list, also of objects, lists or nulls; of another field, 1, or 0 if it is
 //   null or missing.
-//   len() is the number of bytes of a text or of bytes; of a field with other values, it is count().
+//   len() is the number of bytes of a text or of bytes; of a field with other values, and of an empty list, it is
+//   count().
 #pragma once
 
 #include <cstddef>
@@ -136,6 +137,7 @@ class ConditionEvaluation final : public ScalarSink {
   void take(std::size_t field, const Scalar& value) override { take(field, value, true); }
   void take_inside(std::size_t field, const Scalar& value) override { take(field, value, false); }
   void note_element(std::size_t field) override;
+  void note_list(std::size_t field) override;
   void note_object(std::size_t field) override;
   // Returns whether the condition is true for the values so far.
   bool finish() { return finish(SIZE_MAX) == Condition::Truth::kTrue; }
@@ -154,6 +156,7 @@ class ConditionEvaluation final : public ScalarSink {
     std::uint64_t count = 0;  // of values and objects
     std::uint64_t elements = 0;
     bool has_text = false;  // as an element, not inside one
+    bool has_list = false;
   };
 
   // `has_length`: whether len() is about the value.

@@ -24,17 +24,7 @@ std::optional<Range> parse_address(std::string_view text, std::string shard) {
   return RecordAddress{*begin, *index, std::move(shard)};
 }
 
-}  // namespace
-
-std::string not_a_range(const std::string& word, std::string_view remark) {
-  return fmt::format("not a range: {}{} (a range is 42, 10:20, :100, 5:, -5: or @OFFSET/INDEX)", word, remark);
-}
-
-std::optional<Range> parse_range(const std::string& text) {
-  if (text.starts_with('@')) return parse_address(std::string_view(text).substr(1), {});
-  if (const std::size_t at = text.rfind(":@"); at != std::string::npos && at > 0) {
-    return parse_address(std::string_view(text).substr(at + 2), text.substr(0, at));
-  }
+std::optional<OrdinalRange> parse_ordinals(const std::string& text) {
   const std::size_t colon = text.find(':');
   if (colon == std::string::npos) {
     const auto one = parse_number<std::int64_t>(text);
@@ -54,6 +44,28 @@ std::optional<Range> parse_range(const std::string& text) {
     if (!range.end) return std::nullopt;
   }
   return range;
+}
+
+// Returns whether a range ends before it begins, however many records there are.
+bool is_reversed(const OrdinalRange& range) {
+  return range.end && *range.end < range.begin && (*range.end < 0) == (range.begin < 0);
+}
+
+}  // namespace
+
+std::string not_a_range(const std::string& word, std::string_view remark) {
+  const auto ordinals = parse_ordinals(word);
+  if (ordinals && is_reversed(*ordinals)) return fmt::format("not a range: {} ends before it begins", word);
+  return fmt::format("not a range: {}{} (a range is 42, 10:20, :100, 5:, -5: or @OFFSET/INDEX)", word, remark);
+}
+
+std::optional<Range> parse_range(const std::string& text) {
+  if (text.starts_with('@')) return parse_address(std::string_view(text).substr(1), {});
+  if (const std::size_t at = text.rfind(":@"); at != std::string::npos && at > 0) {
+    return parse_address(std::string_view(text).substr(at + 2), text.substr(0, at));
+  }
+  const auto ordinals = parse_ordinals(text);
+  return ordinals && !is_reversed(*ordinals) ? std::optional<Range>(*ordinals) : std::nullopt;
 }
 
 }  // namespace recordfs

@@ -34,7 +34,7 @@ class Cp(commands.Case):
         return {f"{i:09}": self.records[i] for i in ordinals}
 
     def test_ranges_are_copied(self):
-        for text in ("42", "10:20", ":3", "495:", "-5:", "-1", "5:5", "3:2", "498:900"):
+        for text in ("42", "10:20", ":3", "495:", "-5:", "-1", "5:5", "498:900"):
             begin, _, end = text.partition(":")
             chosen = (range(500)[int(begin):][:1] if ":" not in text
                       else range(500)[int(begin) if begin else None:int(end) if end else None])

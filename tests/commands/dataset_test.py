@@ -257,7 +257,7 @@ class Commands(Sets):
         self.assert_ends(commands.PARTLY_DONE, "no shard x", "cat", self.pattern, "x:@0/0")
         self.assert_ends(commands.PARTLY_DONE, "SHARD:@OFFSET/INDEX", "cat", self.pattern, "@0/0")
         self.assertEqual(self.records(self.pattern, "9:"), [])
-        self.assertEqual(self.records(self.pattern, "5:3"), [])
+        self.assertEqual(self.records(self.pattern, "5:-6"), [])
         self.assertEqual(self.records(self.pattern, "-100:2", "3", "-1"), [*self.all[:2], self.all[3], self.all[-1]])
 
 

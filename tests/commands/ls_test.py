@@ -39,8 +39,10 @@ class Records(Ls):
     def test_ranges_are_those_of_cat(self):
         file = commands.sample(TEXT)
         rows = self.rows(file)
-        for words, wanted in [(["42"], rows[42:43]), (["10:20"], rows[10:20]), (["-5:"], rows[-5:]), (["5:3"], [])]:
+        for words, wanted in [(["42"], rows[42:43]), (["10:20"], rows[10:20]), (["-5:"], rows[-5:]), (["5:5"], []), (["3:-498"], [])]:
             self.assertEqual(self.rows(file, *words), wanted, words)
+        for text in ("5:3", "-3:-5"):
+            self.assert_ends(commands.WRONG_USE, f"not a range: {text} ends before it begins", "ls", file, "-r", text)
         self.assertEqual(self.rows(file, "@64/3"), [["-", *rows[3][1:]]])
         self.assert_ends(commands.PARTLY_DONE, r"no record 600 \(there are 500\)", "ls", file, "600")
 

@@ -50,7 +50,7 @@ class Float32:
 
 
 def made_records(rng):
-    """Returns dicts of lists; an absent or empty list is no feature."""
+    """Returns dicts of lists."""
     records = []
     for _ in range(40):
         values = {"i": rng.choices(INTEGERS, k=rng.choice([0, 1, 1, 2])), "f": rng.choices(FLOATS, k=rng.choice([0, 1, 1, 3])),
@@ -93,9 +93,9 @@ def made_term(rng):
 
         def sizes(record):
             values = record[name]
-            if kind == "len" and name == "t":
+            if kind == "len" and name == "t" and values:
                 return [len(value.encode()) for value in values]
-            return [len(values)] if values or kind == "count" else []
+            return [len(values)]
         return f"{kind}({shown}) {sign} {text}", lambda record: any(OPERATORS[sign](size, wanted) for size in sizes(record))
     if kind == "in":
         chosen = [(quoted(rng, text), text) for text in rng.sample(TEXTS, 2)] if name == "t" else [number(rng) for _ in range(3)]
