@@ -1,6 +1,7 @@
 // Tests what an entry for older versions of a library means with older, newer and untested versions.
 
 #include "tests/flips/ledger.h"
+#include "tests/unit/support/read_file.h"
 
 #include <filesystem>
 #include <fstream>
@@ -67,8 +68,7 @@ TEST_F(LedgerFile, UnlistedPlacesAndChangesMustBeReported) {
 TEST_F(LedgerFile, WrittenLedgerEqualsTheOneThatWasRead) {
   page_of(kText);
   write_ledger(path_, read_ledger(path_));
-  std::ifstream in(path_);
-  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(in), {}), kText);
+  EXPECT_EQ(testing::read_file(path_), kText);
 }
 
 TEST_F(LedgerFile, EntryForOlderVersionsIsKeptIfANewerOneReportsTheDamage) {

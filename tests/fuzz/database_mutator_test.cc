@@ -1,6 +1,5 @@
 // Checks that the mutator of databases gives databases that can be read; otherwise fuzzing would only test refusals.
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <random>
 #include <string>
@@ -11,6 +10,7 @@
 #include "core/database/database.h"
 #include "tests/fuzz/database_files.h"
 #include "tests/fuzz/mutator.h"
+#include "tests/unit/support/read_file.h"
 #include "tests/unit/support/temp_folder.h"
 
 namespace recordfs::fuzz {
@@ -19,8 +19,7 @@ namespace {
 std::vector<std::string> archives() {
   std::vector<std::string> found;
   for (const auto& entry : std::filesystem::directory_iterator("tests/corpus/database/archives")) {
-    std::ifstream in(entry.path(), std::ios::binary);
-    found.emplace_back(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
+    found.push_back(testing::read_file(entry.path()));
   }
   return found;
 }

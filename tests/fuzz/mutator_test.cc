@@ -4,9 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <random>
-#include <sstream>
 #include <utility>
 
 #include <gtest/gtest.h>
@@ -14,19 +12,13 @@
 #include "tests/contract/format_folder.h"
 #include "tests/contract/reading.h"
 #include "tests/fuzz/drive.h"
+#include "tests/unit/support/read_file.h"
 #include "tests/unit/support/thorough.h"
 
 namespace recordfs::fuzz {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string read_file(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream text;
-  text << in.rdbuf();  // at once; an iterator over characters is slow without optimization
-  return std::move(text).str();
-}
 
 // The parameter is the folder of a format below tests/corpus.
 class MutatorTest : public ::testing::TestWithParam<std::string> {
@@ -45,7 +37,7 @@ class MutatorTest : public ::testing::TestWithParam<std::string> {
     std::vector<std::string> samples;
     for (const auto& entry : fs::recursive_directory_iterator(fs::path("tests/corpus") / GetParam())) {
       if (!entry.is_regular_file() || entry.path().extension() == ".json" || entry.file_size() > 200000) continue;
-      std::string bytes = read_file(entry.path());
+      std::string bytes = testing::read_file(entry.path());
       const auto reading = read(bytes);
       if (!reading.records.empty() && !reading.reports_damage()) samples.push_back(std::move(bytes));
     }

@@ -6,24 +6,20 @@
 // Prints the name of each file before it is processed, so the last name printed is the one that failed.
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "tests/fuzz/target.h"
+#include "tests/unit/support/read_file.h"
 
 namespace {
 
 namespace fs = std::filesystem;
 
 void replay(const recordfs::fuzz::Target& target, const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream text;
-  text << in.rdbuf();
-  const std::string bytes = std::move(text).str();
+  const std::string bytes = recordfs::testing::read_file(path);
   std::printf("%s (%zu bytes)\n", path.c_str(), bytes.size());
   std::fflush(stdout);
   target.run_input(recordfs::as_bytes(bytes));

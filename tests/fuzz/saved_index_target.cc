@@ -2,7 +2,6 @@
 // refused and every answer is that of a scan, or it is used as far as it fits and every returned byte is in the file.
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <map>
 #include <optional>
@@ -18,6 +17,7 @@
 #include "tests/fuzz/put.h"
 #include "tests/fuzz/target.h"
 #include "tests/toy/toy_format.h"
+#include "tests/unit/support/read_file.h"
 #include "tests/unit/support/temp_folder.h"
 #include "tests/unit/support/waited.h"
 
@@ -55,8 +55,7 @@ class KnownFile final : public Source {
 std::map<std::string, std::string> files_in(const std::string& folder) {
   std::map<std::string, std::string> files;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    std::ifstream in(entry.path(), std::ios::binary);
-    files[entry.path().filename()] = {std::istreambuf_iterator<char>(in), {}};
+    files[entry.path().filename()] = testing::read_file(entry.path());
   }
   return files;
 }

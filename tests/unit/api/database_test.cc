@@ -1,6 +1,5 @@
 #include <cstddef>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <memory>
 #include <string>
@@ -11,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "core/api/recordfs.h"
+#include "tests/unit/support/read_file.h"
 #include "tests/unit/support/temp_folder.h"
 
 namespace recordfs::testing {
@@ -99,8 +99,7 @@ TEST(DatabaseInC, WhatDamageMayHaveCostIsNeverSilent) {
   const TempFolder folder;
   std::filesystem::copy(kLevels, folder.path(), std::filesystem::copy_options::recursive);
   const std::string table = (folder / "000010.ldb").string();
-  std::ifstream file(table, std::ios::binary);
-  std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  std::string bytes = testing::read_file(table);
   bytes[bytes.size() - 1] ^= 1;  // the table's magic number
   bytes[10] ^= 1;
   folder.write("000010.ldb", bytes);

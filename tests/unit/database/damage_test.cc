@@ -4,6 +4,7 @@
 #include "core/base/storage.h"
 #include "core/database/table.h"
 #include "tests/unit/database/reading.h"
+#include "tests/unit/support/read_file.h"
 
 namespace recordfs::database {
 namespace {
@@ -223,9 +224,7 @@ TEST(DatabaseDamageTest, TableWithoutItsFooterIsReadByChecksums) {
 
 TEST(DatabaseDamageTest, DamagedBlockWithoutChecksumReturnsNoneOfItsKeys) {
   const testing::TempFolder folder;
-  std::ostringstream bytes;
-  bytes << std::ifstream("tests/corpus/leveldb_table/rocksdb-none.sst", std::ios::binary).rdbuf();
-  std::string table = bytes.str();
+  std::string table = testing::read_file("tests/corpus/leveldb_table/rocksdb-none.sst");
   const auto keys_of = [&](const std::string& name) {
     std::ofstream(folder.path() + "/" + name, std::ios::binary) << table;
     const auto opened = Database::open_file({}, folder.path() + "/" + name);

@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
-#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "core/database/database.h"
+#include "tests/unit/support/read_file.h"
 #include "tests/unit/support/temp_folder.h"
 
 namespace recordfs::database {
@@ -67,11 +67,7 @@ class Copy {
   std::string folder() const { return folder_.path() + "/copy"; }
   std::string path(const std::string& name) const { return folder() + "/" + name; }
   void remove(const std::string& name) const { std::filesystem::remove(path(name)); }
-  std::string read(const std::string& name) const {
-    std::ostringstream bytes;
-    bytes << std::ifstream(path(name), std::ios::binary).rdbuf();
-    return bytes.str();
-  }
+  std::string read(const std::string& name) const { return testing::read_file(path(name)); }
   void write(const std::string& name, const std::string& bytes) const {
     std::ofstream(path(name), std::ios::binary) << bytes;
   }

@@ -1,7 +1,6 @@
 // Each format that can be written: its readers find what was written.
 #include <algorithm>
 #include <cerrno>
-#include <fstream>
 #include <iterator>
 #include <random>
 #include <string>
@@ -13,6 +12,7 @@
 #include "core/formats/record_writer.h"
 #include "core/formats/registry.h"
 #include "tests/unit/formats/written_file.h"
+#include "tests/unit/support/read_file.h"
 
 namespace recordfs {
 namespace {
@@ -93,8 +93,7 @@ INSTANTIATE_TEST_SUITE_P(AllFormats, EachWriter, ::testing::ValuesIn(writers_of_
 
 TEST(BloscpackWriter, CopiedFileHasTheSameRecords) {
   for (const std::string name : {"v0-rc1.blp", "v1-2.blp", "v2-2.blp"}) {
-    std::ifstream in("tests/corpus/bloscpack/" + name, std::ios::binary);
-    const std::string file{std::istreambuf_iterator<char>(in), {}};
+    const std::string file = testing::read_file("tests/corpus/bloscpack/" + name);
     const WrittenRecords before = read_written(file);
     const WrittenRecords after = read_written(copied(*find_writer("bloscpack"), file));
     EXPECT_EQ(after.format, "bloscpack") << name;

@@ -4,10 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <string>
 
+#include "tests/unit/support/read_file.h"
 #include "tests/unit/support/temp_folder.h"
 
 namespace recordfs::testing {
@@ -16,10 +16,7 @@ namespace {
 constexpr SearchBounds kUnhurried{.entries = 256, .time = std::chrono::hours(1)};
 
 // The bytes of a container without records.
-std::string container() {
-  std::ifstream in("tests/corpus/riegeli/no_records.riegeli", std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
+std::string container() { return testing::read_file("tests/corpus/riegeli/no_records.riegeli"); }
 
 TEST(ContainerSearch, EmptyDirectoryHasNoContainer) {
   const TempFolder folder;

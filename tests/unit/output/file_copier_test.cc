@@ -13,6 +13,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/unit/support/read_file.h"
 #include "tests/unit/support/temp_folder.h"
 
 namespace recordfs {
@@ -66,8 +67,7 @@ class FileCopierTest : public ::testing::Test {
   }
   void expect_whole_copy() {
     EXPECT_FALSE(copy());
-    std::ifstream file(folder_ / "out", std::ios::binary);
-    EXPECT_TRUE(std::string(std::istreambuf_iterator<char>(file), {}) == source_.bytes());
+    EXPECT_TRUE(testing::read_file(folder_ / "out") == source_.bytes());
     const std::filesystem::directory_iterator entries(folder_.path());
     EXPECT_EQ(std::distance(entries, std::filesystem::directory_iterator()), 1);
   }

@@ -5,12 +5,12 @@
 
 #include <cerrno>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <string>
 
 #include <gtest/gtest.h>
 
+#include "tests/unit/support/read_file.h"
 #include "tests/unit/support/temp_folder.h"
 
 namespace recordfs {
@@ -20,10 +20,7 @@ class OutputFileTest : public ::testing::Test {
  protected:
   Descriptor directory() const { return Descriptor(::open(folder_.path().c_str(), O_RDONLY | O_DIRECTORY)); }
   OutputFile file(bool replaces = false) const { return {directory(), "out", {.replaces = replaces}}; }
-  std::string content() const {
-    std::ifstream file(folder_ / "out", std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
-  }
+  std::string content() const { return testing::read_file(folder_ / "out"); }
   std::ptrdiff_t entries() const {
     return std::distance(std::filesystem::directory_iterator(folder_.path()), std::filesystem::directory_iterator());
   }

@@ -8,11 +8,11 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 #include <thread>
 
 #include "core/hash/highway.h"
 #include "tests/unit/store/indexed_store.h"
+#include "tests/unit/support/read_file.h"
 
 namespace recordfs::testing {
 namespace {
@@ -213,8 +213,7 @@ TEST(SavedIndex, BrokenIndexIsIgnoredAndReplaced) {
 }
 
 SavedCatalog read_index(const fs::path& file) {
-  std::string bytes(fs::file_size(file), '\0');
-  std::ifstream(file, std::ios::binary).read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  const std::string bytes = read_file(file);
   return decode_index(as_bytes(bytes), {kIndexBounds.anchors, kIndexBounds.chunks_per_anchor, kIndexBounds.damage_rows,
                                         kIndexBounds.cached_sizes})
       .value();
@@ -262,12 +261,6 @@ TEST(SavedIndex, WrongLayoutEntriesAreDetectedWhenAChunkIsRead) {
   IndexedStore(disk).expect_whole(toy::make_file(disk.shape));
 }
 
-std::string read_bytes(const fs::path& file) {
-  std::ostringstream text;
-  text << std::ifstream(file, std::ios::binary).rdbuf();
-  return std::move(text).str();
-}
-
 // Every number of the index, with a correct checksum after it. Whatever someone with the user's permissions writes
 // there, a readable record is the file's. A wrong number is detected, and the file is scanned again.
 TEST(SavedIndex, ForgedNumbersYieldNoWrongRecord) {
@@ -276,7 +269,7 @@ TEST(SavedIndex, ForgedNumbersYieldNoWrongRecord) {
   const toy::File truth = toy::make_file(shape);
   mount_once(disk);
   const fs::path file = disk.saved().at(0);
-  const std::string whole = read_bytes(file);
+  const std::string whole = read_file(file);
   for (std::size_t at = 0; at + 16 <= whole.size(); at += 4) {
     for (const std::uint64_t forged : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{1} << 31, UINT64_MAX}) {
       std::string bytes = whole.substr(0, whole.size() - 8);

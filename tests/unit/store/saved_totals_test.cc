@@ -13,6 +13,7 @@
 #include "core/base/storage.h"
 #include "core/store/saved_index.h"
 #include "tests/unit/store/indexed_store.h"
+#include "tests/unit/support/read_file.h"
 
 namespace recordfs::testing {
 namespace {
@@ -85,8 +86,7 @@ TEST(SavedTotals, BrokenAreIgnored) {
   wait_until_settled(disk);
   mount_once(disk);
   const fs::path file = disk.saved().at(0);
-  std::string bytes(fs::file_size(file), '\0');
-  std::ifstream(file, std::ios::binary).read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  const std::string bytes = testing::read_file(file);
   constexpr std::size_t kHead = 160;
   for (std::size_t i = 0; i < kHead; ++i) {
     std::string other = bytes;

@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <iterator>
 #include <memory>
@@ -13,15 +12,13 @@
 
 #include "core/formats/array_record/format.h"
 #include "core/formats/container.h"
+#include "tests/unit/support/read_file.h"
 #include "tests/writers/riegeli/writer.h"
 
 namespace recordfs::array_record {
 namespace {
 
-std::string sample(const std::string& name) {
-  std::ifstream file(std::filesystem::path("tests/corpus/array_record") / name, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
+std::string sample(const std::string& name) { return testing::read_file("tests/corpus/array_record/" + name); }
 
 TEST(ArrayRecord, ChunkLostInASearchOfSeveralStepsIsFoundAgainByItsKey) {
   constexpr Position kSecondChunk = 100136;

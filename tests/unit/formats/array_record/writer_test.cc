@@ -4,20 +4,19 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <string>
 #include <vector>
 
 #include "core/formats/array_record/options.h"
 #include "tests/unit/formats/written_file.h"
+#include "tests/unit/support/read_file.h"
 
 namespace recordfs::array_record {
 namespace {
 
 std::string sample(const std::string& name) {
-  std::ifstream file(std::filesystem::path("tests/corpus/array_record") / (name + ".array_record"), std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
+  return testing::read_file("tests/corpus/array_record/" + name + ".array_record");
 }
 
 WriterOptions options_like(const std::string& bytes) {

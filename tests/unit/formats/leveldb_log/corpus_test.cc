@@ -1,10 +1,9 @@
 // Damaged logs that the databases' own readers read differently. FORMAT.md, "Differences", explains each.
-#include <fstream>
-#include <sstream>
 
 #include <gtest/gtest.h>
 
 #include "tests/unit/formats/leveldb_log/reading.h"
+#include "tests/unit/support/read_file.h"
 
 namespace recordfs::leveldb_log {
 namespace {
@@ -41,11 +40,7 @@ class CorpusTest : public ::testing::TestWithParam<Difference> {};
 INSTANTIATE_TEST_SUITE_P(Differences, CorpusTest, ::testing::ValuesIn(kDifferences));
 
 TEST_P(CorpusTest, SampleIsReadAsDocumented) {
-  std::ifstream in("tests/corpus/leveldb_log/" + std::string(GetParam().file), std::ios::binary);
-  std::ostringstream bytes;
-  bytes << in.rdbuf();
-  ASSERT_TRUE(in);
-  const Reading reading = read_log(bytes.str());
+  const Reading reading = read_log(testing::read_file("tests/corpus/leveldb_log/" + std::string(GetParam().file)));
   EXPECT_EQ(reading.records.size(), GetParam().records);
   EXPECT_EQ(reading.failures.size(), GetParam().failures);
   EXPECT_EQ(reading.damage.size(), GetParam().regions) << describe(reading.damage);

@@ -1,9 +1,7 @@
 // Values of records, compared with the corpus: the first batches or edits of every log and MANIFEST, as parsed by an
 // independent reader.
 #include <filesystem>
-#include <fstream>
 #include <map>
-#include <sstream>
 
 #include <gtest/gtest.h>
 #include <openssl/sha.h>
@@ -11,19 +9,13 @@
 
 #include "core/formats/value.h"
 #include "tests/unit/formats/leveldb_log/reading.h"
+#include "tests/unit/support/read_file.h"
 
 namespace recordfs::leveldb_log {
 namespace {
 
 using Json = nlohmann::json;
 namespace fs = std::filesystem;
-
-std::string contents(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream bytes;
-  bytes << in.rdbuf();
-  return bytes.str();
-}
 
 std::string hex(Bytes bytes) {
   std::string text;
@@ -146,12 +138,12 @@ TEST(Values, ValuesMatchTheCorpus) {
   for (const auto& entry : fs::recursive_directory_iterator("tests/corpus/leveldb_log")) {
     const std::string path = entry.path();
     if (!path.ends_with(kSuffix)) continue;
-    const Json want = Json::parse(contents(path));
+    const Json want = Json::parse(testing::read_file(path));
     const bool has_batches = !want.value("batches", Json::array()).empty();
     const bool has_edits = !want.value("version_edits", Json::array()).empty();
     if (!has_batches && !has_edits) continue;
     SCOPED_TRACE(path);
-    const std::string bytes = contents(path.substr(0, path.size() - kSuffix.size()));
+    const std::string bytes = testing::read_file(path.substr(0, path.size() - kSuffix.size()));
     const auto log = open_log(bytes);
     ASSERT_NE(log, nullptr);
     ASSERT_TRUE(log->schema().value);

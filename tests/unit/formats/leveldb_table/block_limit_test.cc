@@ -1,7 +1,5 @@
 // What recordfs refuses to read of a table: blocks above the limits, and later versions of the format.
-#include <fstream>
 #include <memory>
-#include <sstream>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -10,6 +8,7 @@
 #include "core/formats/leveldb_table/wire.h"
 #include "core/hash/xxhash.h"
 #include "tests/unit/formats/leveldb_table/table_writer.h"
+#include "tests/unit/support/read_file.h"
 
 namespace recordfs::leveldb_table {
 namespace {
@@ -39,9 +38,7 @@ TEST(BlockLimitTest, BlockAboveTheLimitNamesTheLimitAndTheOption) {
 
 // Returns a table of this version, whose footer has the right checksum.
 std::string with_version(std::uint32_t version) {
-  std::ostringstream read;
-  read << std::ifstream("tests/corpus/leveldb_table/rocksdb9-version-6.sst", std::ios::binary).rdbuf();
-  std::string bytes = read.str();
+  std::string bytes = testing::read_file("tests/corpus/leveldb_table/rocksdb9-version-6.sst");
   const std::size_t begin = bytes.size() - kRocksDbFooterSize;
   const auto footer = parse_footer(as_bytes(bytes).subspan(begin), bytes.size());
   EXPECT_TRUE(footer && footer->flaw.empty() && footer->dialect.checksum == Checksum::kXxh3);

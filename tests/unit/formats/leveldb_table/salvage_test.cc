@@ -1,6 +1,5 @@
 // Tables without an index, and with more damage: blocks are found by their checksums.
 #include <algorithm>
-#include <fstream>
 #include <iterator>
 
 #include <gtest/gtest.h>
@@ -8,6 +7,7 @@
 #include "core/formats/leveldb_table/format.h"
 #include "tests/contract/reading.h"
 #include "tests/unit/formats/leveldb_table/table_writer.h"
+#include "tests/unit/support/read_file.h"
 
 namespace recordfs::leveldb_table {
 namespace {
@@ -107,10 +107,7 @@ TEST(SalvageTest, BlockLargerThanAStepIsFoundInSeveralSteps) {
   EXPECT_GT(reading.walk.visits.size(), 20u);
 }
 
-std::string corpus_file(const std::string& name) {
-  std::ifstream in("tests/corpus/leveldb_table/" + name, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
+std::string corpus_file(const std::string& name) { return testing::read_file("tests/corpus/leveldb_table/" + name); }
 
 // One table for each kind of checksum, by LevelDB and by RocksDB.
 const std::vector<std::string> kTables = {"leveldb-restarts.ldb",  "rocksdb-snappy.sst",    "rocksdb7-default.sst",

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <map>
 #include <string>
@@ -15,16 +14,14 @@
 #include "core/formats/leveldb_table/block_builder.h"
 #include "core/formats/leveldb_table/entries.h"
 #include "tests/unit/formats/written_file.h"
+#include "tests/unit/support/read_file.h"
 
 namespace recordfs::leveldb_table {
 namespace {
 
 std::filesystem::path corpus() { return "tests/corpus/leveldb_table"; }
 
-std::string sample(const std::string& name) {
-  std::ifstream file(corpus() / name, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
+std::string sample(const std::string& name) { return testing::read_file(corpus() / name); }
 
 std::string entry(std::string_view key, std::string_view value) {
   return record_front(as_bytes(key), value.size()) + std::string(value);

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <optional>
 #include <set>
@@ -13,33 +12,20 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/protobuf.h"
+#include "tests/contract/stream.h"
 #include "tests/toy/parts.h"
 #include "tests/unit/formats/proio/streams.h"
+#include "tests/unit/support/read_file.h"
 
 namespace recordfs::proio {
 namespace {
 
+using contract::sha256;
 using Json = nlohmann::json;
 
 std::filesystem::path corpus_folder() {
   const char* other = std::getenv("RECORDFS_PROIO_CORPUS");
   return other ? other : "tests/corpus/proio";
-}
-
-std::string read_path(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-std::string sha256(std::string_view bytes) {
-  unsigned char digest[EVP_MAX_MD_SIZE];
-  EVP_Digest(bytes.data(), bytes.size(), digest, nullptr, EVP_sha256(), nullptr);
-  std::string hex;
-  for (int i = 0; i < 32; ++i) {
-    hex += "0123456789abcdef"[digest[i] >> 4];
-    hex += "0123456789abcdef"[digest[i] & 15];
-  }
-  return hex;
 }
 
 // Returns nullopt for a value that is too long for the expectation.
@@ -59,8 +45,8 @@ const std::set<std::string> kMoreThanTheLastEventSees = {"h02-meta-only-mid-end.
 class Corpus : public ::testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
-    want_ = Json::parse(read_path(corpus_folder() / (GetParam() + ".expect.json")));
-    bytes_ = read_path(corpus_folder() / GetParam());
+    want_ = Json::parse(testing::read_file(corpus_folder() / (GetParam() + ".expect.json")));
+    bytes_ = testing::read_file(corpus_folder() / GetParam());
     container_ = open_bytes(bytes_);
     if (container_) reading_ = read_all(*container_, bytes_.size());
   }
@@ -90,7 +76,7 @@ class Corpus : public ::testing::TestWithParam<std::string> {
     }
     for (const Json& entry : sample["entries"]) {
       ASSERT_TRUE(entries.contains(entry["id"]));
-      EXPECT_EQ(sha256(entries[entry["id"]]), entry["sha256"].get<std::string>());
+      EXPECT_EQ(sha256(as_bytes(entries[entry["id"]])), entry["sha256"].get<std::string>());
     }
     for (const auto& [tag, ids] : sample["tags"].items()) {
       ASSERT_TRUE(tags.contains(tag)) << tag;
@@ -122,7 +108,7 @@ TEST_P(Corpus, SampledEventsHaveTheExpectedPartsAndMetadata) {
     const ChunkInfo* bucket = bucket_at(sample["bucket_offset"]);
     if (bucket == nullptr && !reading_.damage.empty()) continue;
     ASSERT_NE(bucket, nullptr);
-    if (sha256(reading_.events.at(sample["ordinal"])) != sample["sha256"].get<std::string>())
+    if (sha256(as_bytes(reading_.events.at(sample["ordinal"]))) != sample["sha256"].get<std::string>())
       continue;  // damage has changed the ordinals
     compare_parts(sample);
     if (!sample.contains("metadata")) continue;

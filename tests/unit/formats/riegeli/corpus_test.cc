@@ -2,46 +2,28 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <map>
-#include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include <gtest/gtest.h>
-#include <openssl/evp.h>
 #include <nlohmann/json.hpp>
 
 #include "core/formats/riegeli/format.h"
+#include "tests/contract/stream.h"
 #include "tests/unit/formats/riegeli/walk.h"
+#include "tests/unit/support/read_file.h"
 
 namespace recordfs::riegeli {
 namespace {
 
+using contract::sha256;
 using Json = nlohmann::json;
 
 std::filesystem::path corpus_folder() {
   const char* other = std::getenv("RECORDFS_RIEGELI_CORPUS");
   return other ? other : "tests/corpus/riegeli";
-}
-
-std::string read_path(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();  // at once; an iterator over characters is slow without optimization
-  return std::move(text).str();
-}
-
-std::string sha256(std::string_view bytes) {
-  unsigned char digest[EVP_MAX_MD_SIZE];
-  EVP_Digest(bytes.data(), bytes.size(), digest, nullptr, EVP_sha256(), nullptr);
-  std::string hex;
-  for (int i = 0; i < 32; ++i) {
-    hex += "0123456789abcdef"[digest[i] >> 4];
-    hex += "0123456789abcdef"[digest[i] & 15];
-  }
-  return hex;
 }
 
 // Files of which recordfs reads more records than the reference (FORMAT.md, "Differences"), with their number.
@@ -56,8 +38,8 @@ const std::map<std::string, std::uint64_t> kMoreThanReference = {
 class Corpus : public ::testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
-    want_ = Json::parse(read_path(corpus_folder() / (GetParam() + ".expect.json")));
-    bytes_ = read_path(corpus_folder() / GetParam());
+    want_ = Json::parse(testing::read_file(corpus_folder() / (GetParam() + ".expect.json")));
+    bytes_ = testing::read_file(corpus_folder() / GetParam());
     ASSERT_EQ(bytes_.size(), want_["file_size"].get<std::uint64_t>());
     container_ = open_bytes(bytes_);
     ASSERT_TRUE(container_);
@@ -115,7 +97,7 @@ TEST_P(Corpus, MetadataMatchesTheExpectation) {
   if (size == 0) return;
   std::map<std::string, std::string> values;
   for (const Attribute& attribute : *attributes) values[attribute.key] = attribute.value;
-  EXPECT_EQ(sha256(values["records_metadata"]), metadata["serialized_sha256"].get<std::string>());
+  EXPECT_EQ(sha256(as_bytes(values["records_metadata"])), metadata["serialized_sha256"].get<std::string>());
   const Json message = metadata.value("message", Json::object());
   for (const char* key : {"file_comment", "record_type_name", "record_writer_options", "num_records"}) {
     EXPECT_EQ(values.contains(key), message.contains(key)) << key;

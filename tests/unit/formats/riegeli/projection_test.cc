@@ -1,12 +1,10 @@
 // Projected records against decoding everything and then dropping fields.
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <optional>
 #include <random>
 #include <set>
-#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +18,7 @@
 #include "core/formats/riegeli/stored.h"
 #include "core/formats/riegeli/transposed/decode.h"
 #include "tests/unit/formats/riegeli/walk.h"
+#include "tests/unit/support/read_file.h"
 
 namespace recordfs::riegeli {
 namespace {
@@ -138,9 +137,7 @@ std::vector<TransposedFile> samples() {
   std::vector<TransposedFile> all;
   for (const auto& entry : std::filesystem::recursive_directory_iterator("tests/corpus/riegeli")) {
     if (entry.path().extension() != ".riegeli") continue;
-    std::ostringstream text;
-    text << std::ifstream(entry.path(), std::ios::binary).rdbuf();
-    const std::string bytes = std::move(text).str();
+    const std::string bytes = testing::read_file(entry.path());
     const auto container = open_bytes(bytes);
     if (!container) continue;
     int chunks = 0;

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <random>
 #include <string>
@@ -13,15 +12,13 @@
 #include "core/codec/compress.h"
 #include "core/formats/riegeli/wire.h"
 #include "tests/unit/formats/written_file.h"
+#include "tests/unit/support/read_file.h"
 
 namespace recordfs::riegeli {
 namespace {
 
 // Returns a file that the reference writer wrote.
-std::string reference_file(const std::string& name) {
-  std::ifstream file(std::filesystem::path("tests/corpus/riegeli") / name, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
+std::string reference_file(const std::string& name) { return testing::read_file("tests/corpus/riegeli/" + name); }
 
 // The options that have an effect on what follows.
 struct Reference {
