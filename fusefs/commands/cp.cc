@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <climits>
 #include <cstdio>
@@ -21,8 +20,7 @@
 #include "core/base/counted.h"
 #include "core/base/descriptor.h"
 #include "core/base/utf8.h"
-#include "core/dataset/damage_reporter.h"
-#include "core/export/record_files.h"
+#include "core/export/record_files_copier.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
 #include "fusefs/commands/named_sets.h"
@@ -43,11 +41,7 @@ struct CpOptions {
   ReadingOptions reading;
   RecordWords words;
   bool is_raw = false;  // copies files as they are
-  RecordFiles::Options files{};
-  ConditionPointer condition{};  // on which records are copied
-  UserTypes types{};             // for it and for names
-
-  bool decodes() const { return condition != nullptr || files.pattern != nullptr; }
+  RecordFilesCopier::Options copy{};
 };
 
 // Opens DIR, and creates it if it is missing and the command may find records.
@@ -66,8 +60,8 @@ class Cp {
         directory_(output_directory(options.words)),
         context_(options.reading, std::vector{options.words.directory}),
         progress_("cp", Progress::Unit::kRecords) {
-    if (!options.decodes()) return;
-    context_.decode_with(options.types);
+    if (!options.copy.decodes()) return;
+    context_.decode_with(options.copy.types);
     context_.require_metadata();
   }
 
@@ -81,10 +75,14 @@ class Cp {
       print_message(fmt::format("{}: {}", options_.words.directory, directory_.error().detail));
       return kExitCannotOpen;
     }
-    files_.emplace(std::move(*directory_), options_.files);
+    copier_.emplace(std::move(*directory_), options_.copy, context_,
+                    RecordFilesCopier::Caller{
+                        .has_copied = [this](std::uint64_t records) { progress_.add(records); },
+                        .report = [this](const RecordFiles::Failure& failure) { report(failure); },
+                    });
     each_range(options_.words, context_, [&](const Range& range) { return copy(range, *reader); });
     progress_.clear();
-    report_condition(options_.condition.get(), !is_stopped_ && !Interruption::came(), context_);
+    report_condition(options_.copy.condition.get(), !copier_->has_failed() && context_.goes_on(), context_);
     report_incomplete(reader->name());
     Interruption::pass_on();
     return context_.finish();
@@ -93,144 +91,49 @@ class Cp {
  private:
   // Says how many records lack what was wanted of them.
   void report_incomplete(const std::string& name) {
-    for (std::size_t i = 0; i < without_part_.size(); ++i) {
-      if (without_part_[i] == 0) continue;
-      context_.fail(kExitPartlyDone, fmt::format("{}: {} without a part {}", name, counted(without_part_[i], "record"),
-                                                 options_.files.parts[i]));
+    const RecordFiles::Options& files = options_.copy.files;
+    for (std::size_t part = 0; part < files.parts.size(); ++part) {
+      const std::uint64_t records = copier_->without_part()[part];
+      if (records == 0) continue;
+      context_.fail(kExitPartlyDone,
+                    fmt::format("{}: {} without a part {}", name, counted(records, "record"), files.parts[part]));
     }
-    if (of_one_name_.records > 0) {
-      context_.fail(kExitPartlyDone, fmt::format("{}: {} with the name of an existing file or of another record; the "
-                                                 "first is {}: {} (try: {{ordinal}} in --name)",
-                                                 name, counted(of_one_name_.records, "record"), of_one_name_.first,
-                                                 printable(of_one_name_.why)));
+    const RecordFilesCopier::NotCopied& taken = copier_->of_taken_name();
+    const RecordFilesCopier::NotCopied& unnamed = copier_->without_name();
+    if (taken.records > 0) {
+      context_.fail(kExitPartlyDone,
+                    fmt::format("{}: {} with the name of an existing file or of another record; the "
+                                "first is {}: {} (try: {{ordinal}} in --name)",
+                                name, counted(taken.records, "record"), taken.first, printable(taken.why)));
     }
-    if (without_name_.records == 0) return;
-    context_.fail(kExitPartlyDone,
-                  fmt::format("{}: {} without a name; the first is {}: {}", name,
-                              counted(without_name_.records, "record"), without_name_.first, without_name_.why));
-    if (options_.files.pattern != nullptr) report_absent(&options_.files.pattern->fields(), context_);
+    if (unnamed.records == 0) return;
+    context_.fail(kExitPartlyDone, fmt::format("{}: {} without a name; the first is {}: {}", name,
+                                               counted(unnamed.records, "record"), unnamed.first, unnamed.why));
+    if (files.pattern != nullptr) report_absent(&files.pattern->fields(), context_);
   }
-
-  // Records that are not copied for one reason.
-  struct NotCopied {
-    std::uint64_t records = 0;
-    std::uint64_t first = 0;  // an ordinal
-    std::string why{};
-
-    void add(std::uint64_t ordinal, const std::string& reason) {
-      if (records++ > 0) return;
-      first = ordinal;
-      why = reason;
-    }
-  };
-
-  // What failed in a chunk, by ordinal.
-  using Failures = std::vector<std::pair<std::uint64_t, RecordFiles::Failure>>;
 
   // Returns false if copying has to stop.
   bool copy(const Range& range, SetReader& reader) {
     if (const auto* ordinals = std::get_if<OrdinalRange>(&range)) {
-      if (const OrdinalInterval span = span_of(*ordinals, 0); span.end != UINT64_MAX && !options_.condition)
+      if (const OrdinalInterval span = span_of(*ordinals, 0); span.end != UINT64_MAX && !options_.copy.condition)
         progress_.set_total(span.end - span.begin);
-      return reader.each(
-          *ordinals, [this](const SetMember& member, const Selection& selection) { return copy(member, selection); });
+      return reader.each(*ordinals, [this](const SetMember& member, const Selection& selection) {
+        return copier_->copy(member, selection);
+      });
     }
     const auto& address = std::get<RecordAddress>(range);
     const auto member = reader.member(address.shard, true);
     if (!member) return true;
     const auto selection = select_at(address, *member->store);
-    if (selection) return copy(*member, *selection).has_value();
+    if (selection) return copier_->copy(*member, *selection).has_value();
     context_.report_failure(member->path, selection.error());
     return true;
   }
 
-  // Returns as SetReader::Take does.
-  std::optional<std::uint64_t> copy(const SetMember& member, const Selection& selection) {
-    if (!options_.files.parts.empty() && member.store->schema().parts == RecordSchema::Parts::kNone) {
-      context_.report_failure(
-          member.path, {.code = Code::kNotFound,
-                        .detail = fmt::format("the records of {} have no parts", member.store->traits().format)});
-      return std::nullopt;
-    }
-    DamageReporter damage(member.path, *member.store, context_);
-    const RecordDecoder decoder(member.store->schema(), member.store->metadata(), options_.types);
-    return damage.read({.store = *member.store, .selection = selection}, {.threads = context_.threads()},
-                       [&](const RequestContext& context, const IndexedChunk& indexed) -> OrderedResult {
-                         // cppcheck-suppress returnDanglingLifetime
-                         return [&, failed = copy_chunk(context, member, decoder, selection, indexed)] {
-                           return settle(*member.store, failed);
-                         };
-                       });
-  }
-
-  // Thread-safe.
-  Failures copy_chunk(const RequestContext& context, const SetMember& member, const RecordDecoder& decoder,
-                      const Selection& selection, const IndexedChunk& indexed) {
-    const RecordStore& store = *member.store;
-    const std::uint64_t first_ordinal = member.first_ordinal + indexed.before.records;
-    Failures failed;
-    const OrdinalInterval wanted = selection.within(indexed);
-    if (wanted.is_empty()) return failed;
-    const auto chunk = store.chunks().decode_ahead(context, indexed.chunk);
-    if (!chunk) {
-      failed.push_back({first_ordinal, {.is_of_record = true, .why = chunk.error()}});
-      return failed;
-    }
-    SelectedRecords selected{.runs = {wanted}};
-    if (options_.condition) {
-      selected = select_records(*options_.condition, decoder, member, indexed.chunk, **chunk, wanted, false);
-    }
-    for (Error& why : selected.failures) {
-      failed.push_back({first_ordinal, {.is_of_record = true, .why = std::move(why)}});
-    }
-    RecordFiles::Record record{.store = store,
-                               .decoder = decoder,
-                               .info = indexed.chunk,
-                               .chunk = **chunk,
-                               .path_in_set = member.path_in_set()};
-    for (const OrdinalInterval& run : selected.runs) copy_run(record, run, first_ordinal, failed);
-    return failed;
-  }
-
-  // Copies records of a chunk. `first_ordinal` is that of the chunk. Thread-safe.
-  void copy_run(RecordFiles::Record& record, OrdinalInterval run, std::uint64_t first_ordinal, Failures& failed) {
-    for (std::uint64_t i = run.begin; i < run.end && !is_stopped_ && !Interruption::came(); ++i) {
-      record.index = i;
-      record.ordinal = first_ordinal + i;
-      auto failures = files_->write(record);
-      if (failures.empty()) progress_.add(1);
-      for (RecordFiles::Failure& failure : failures) {
-        is_stopped_ = is_stopped_ || failure.ends_copy();
-        failed.emplace_back(record.ordinal, std::move(failure));
-      }
-    }
-  }
-
-  // Prints failures. Returns false if copying has to stop. Chunks skipped after a write error print nothing.
-  bool settle(const RecordStore& store, const Failures& failures) {
-    for (const auto& [ordinal, failure] : failures) {
-      if (failure.has_no_part) {
-        ++without_part_[failure.part];
-        continue;
-      }
-      if (failure.has_no_name) {
-        without_name_.add(ordinal, failure.why.detail);
-        continue;
-      }
-      if (failure.is_there && options_.files.pattern != nullptr && !options_.files.pattern->has_ordinal()) {
-        of_one_name_.add(ordinal, failure.name);
-        continue;
-      }
-      progress_.clear();
-      if (failure.is_of_record) {
-        context_.report(store, failure.why);
-        continue;
-      }
-      context_.fail(kExitPartlyDone, fmt::format("{}/{}: {}{}", options_.words.directory, failure.name,
-                                                 failure.why.detail, failure.is_there ? " (-f replaces it)" : ""));
-      if (!failure.is_there) return false;
-    }
-    return !Interruption::came();
+  // Prints why a file is not written.
+  void report(const RecordFiles::Failure& failure) {
+    context_.fail(kExitPartlyDone, fmt::format("{}/{}: {}{}", options_.words.directory, failure.name,
+                                               failure.why.detail, failure.is_there ? " (-f replaces it)" : ""));
   }
 
   const CpOptions& options_;
@@ -238,25 +141,20 @@ class Cp {
   Result<Descriptor> directory_;  // opened before the context confines the process
   CommandContext context_;
   Progress progress_;
-  std::optional<RecordFiles> files_;
-  std::atomic<bool> is_stopped_{false};
-  std::vector<std::uint64_t> without_part_ =
-      std::vector<std::uint64_t>(options_.files.parts.size());  // records, by part
-  NotCopied without_name_;
-  NotCopied of_one_name_;  // `why` is the name
+  std::optional<RecordFilesCopier> copier_;
 };
 
 // A signal ends it at once, and leaves what the next copy continues.
 int copy_files(const CpOptions& options) {
   auto directory = output_directory(options.words);  // opened before the context confines the process
   CommandContext context(options.reading, std::vector{options.words.directory});
-  return copy_whole_files(options.words, std::move(directory), options.files.replaces, context);
+  return copy_whole_files(options.words, std::move(directory), options.copy.files.replaces, context);
 }
 
 // Whole files have all their records.
 void check_raw(const CpOptions& options) {
   const RecordWords& words = options.words;
-  if (options.condition) throw CLI::ValidationError("--raw", "excludes --where");
+  if (options.copy.condition) throw CLI::ValidationError("--raw", "excludes --where");
   const auto all = parse_range(":");
   const bool is_all = !words.reads_ranges && words.ranges.size() == 1 && words.ranges.front() == *all;
   if (!is_all) throw CLI::ValidationError("--raw", "copies whole files, so RANGE must be :");
@@ -294,14 +192,14 @@ RunCommand declare_cp(CLI::App& app) {
   declare_words(app, options->words, WordUse::kFilesRangeAndDir, "which records to copy; : means all",
                 [options = options.get()] {
                   if (options->is_raw) check_raw(*options);
-                  check_names(options->files);
+                  check_names(options->copy.files);
                 });
   begin_group(app, "Which records");
-  declare_where(app, options->condition);
+  declare_where(app, options->copy.condition);
   declare_types(
-      app, options->types, [options = options.get()] { return options->decodes(); }, "--where or --name");
+      app, options->copy.types, [options = options.get()] { return options->copy.decodes(); }, "--where or --name");
   begin_group(app, "Output");
-  app.add_flag("-f,--force", options->files.replaces,
+  app.add_flag("-f,--force", options->copy.files.replaces,
                "replace existing files\n"
                "Symbolic links are replaced too. Without this option existing files are not changed, and the exit "
                "status is 5.");
@@ -318,7 +216,7 @@ RunCommand declare_cp(CLI::App& app) {
         if (text.size() > kLongest || text.find('/') != std::string::npos) {
           throw CLI::ValidationError("--suffix", "not the end of a file name: " + text);
         }
-        options->files.suffix = text;
+        options->copy.files.suffix = text;
       },
       "append S to the names of files, for example .png")
       ->excludes(raw);
@@ -327,14 +225,14 @@ RunCommand declare_cp(CLI::App& app) {
       [options = options.get()](const std::string& text) {
         auto pattern = NamePattern::parse(text);
         if (!pattern) throw CLI::ValidationError("--name", pattern.error().detail);
-        options->files.pattern = std::move(*pattern);
+        options->copy.files.pattern = std::move(*pattern);
       },
       "name files by fields of their records: '{label}/{ordinal}.jpg'\n"
       "{ordinal} is the record's, {part} is PATH with dots for slashes, and any other name in braces is a field as of "
       "`grep --field`. Slashes make directories. A slash in a value is written as %2F. A record without exactly one "
       "value of each field creates no file, and the exit status is 5.")
       ->excludes(raw);
-  declare_list(app, "--part", "PATH", options->files.parts,
+  declare_list(app, "--part", "PATH", options->copy.files.parts,
                "copy a part of each record, by its path in inside/: image/encoded; may be repeated\n"
                "PATH is as in a mount, but slashes in names need no encoding. It names one file and not a directory: "
                "tags/Truth/2. A record without this part creates no "

@@ -18,13 +18,11 @@
 #include "core/base/counted.h"
 #include "core/base/utf8.h"
 #include "core/columns/row_schema.h"
-#include "core/dataset/damage_reporter.h"
-#include "core/dataset/ordered_pass.h"
 #include "core/export/export_columns.h"
 #include "core/export/export_files.h"
 #include "core/export/export_format.h"
 #include "core/export/random_rows.h"
-#include "core/export/record_rows.h"
+#include "core/export/record_export.h"
 #include "core/output/output_place.h"
 #include "core/store/open_container.h"
 #include "core/store/wait_ticket.h"
@@ -79,15 +77,15 @@ class Export {
       is_complete_ = true;
       if (options_.random.is_given()) {
         RandomRows rows(
-            *reader, rows_, [this](const RowBytes& taken) { return take(taken); },
-            [this](const RecordStore& store, const Error& why) { report_unfit(&store, {}, why); });
+            *reader, rows_, [this](const RowBytes& taken) { return export_->take(taken); },
+            [this](const RecordStore& store, const Error& why) { export_->report_unfit(&store, {}, why); });
         is_complete_ = rows.read(options_.random, context_);
       } else {
         each_range(options_.words, context_, [&](const Range& range) { return write(range, *reader); });
       }
       progress_.finish();
       finish();
-      if (has_unfit_) context_.note(kExitPartlyDone);
+      if (has_unfit()) context_.note(kExitPartlyDone);
     }
     files_.reset();
     Interruption::pass_on();
@@ -169,6 +167,11 @@ class Export {
     rows_.needs_parts =
         std::ranges::any_of(encoding.members, [](const TarMember& member) { return member.part.has_value(); });
     files_.emplace(*place_, stream(), executor_, std::move(files));
+    export_.emplace(
+        rows_, *files_, context_,
+        RecordExport::Caller{.has_read = [this](std::uint64_t bytes) { progress_.add(reads_all_ ? bytes : 0); },
+                             .has_written = [this](std::uint64_t records) { progress_.add(reads_all_ ? 0 : records); },
+                             .fail = [this](const ExportFiles::Failure& why) { fail_output(why); }});
     const auto failure = files_->check();
     if (failure) fail_output(*failure);
     return !failure;
@@ -267,8 +270,9 @@ class Export {
 
   // Each returns false if the export has to stop.
   bool write(const Range& range, SetReader& reader) {
-    return visit(range, reader,
-                 [this](const SetMember& member, const Selection& selection) { return write(member, selection); });
+    return visit(range, reader, [this](const SetMember& member, const Selection& selection) {
+      return export_->write(member, selection);
+    });
   }
 
   bool visit(const Range& range, SetReader& reader, const SetReader::Take& take) {
@@ -285,127 +289,6 @@ class Export {
     return is_complete_;
   }
 
-  // Returns as SetReader::Take does.
-  std::optional<std::uint64_t> write(const SetMember& member, const Selection& selection) {
-    constexpr std::uint64_t kUsualRow = 64;  // bytes without the record
-    const auto rows = RecordRows::open(member, rows_);
-    if (!rows) return context_.report_failure(member.path, rows.error()), std::nullopt;
-    reached_ = 0;
-    const PassPart part{.store = *member.store, .selection = selection, .is_light = (*rows)->takes_batches()};
-    ProcessBatch encode_batch;
-    if (part.is_light) {
-      encode_batch = [&](const std::shared_ptr<const ScannedBatch>& batch) -> OrderedResult {
-        return [this, batch, &part, &rows, &member] {
-          const auto encoded = (*rows)->encode(batch, part.within(*batch));
-          if (!encoded) context_.report_failure(member.path, encoded.error());
-          reach(batch->content.run.next.position);
-          return encoded && take(*encoded);
-        };
-      };
-    }
-    DamageReporter damage(member.path, *member.store, context_);
-    const auto read = damage.read(
-        part, {.threads = context_.threads(), .bytes_per_record = kUsualRow},
-        [&](const RequestContext& context, const IndexedChunk& indexed) -> OrderedResult {
-          if (holds_nothing(indexed.chunk)) return {};
-          return encode(
-              context, **rows,
-              {.info = indexed.chunk, .which = part.within(indexed), .first_ordinal = indexed.before.records});
-        },
-        encode_batch);
-    if (read) reach(member.store->source().size());
-    return read;
-  }
-
-  // Shows that the file is done up to a position.
-  void reach(Position position) {
-    if (reads_all_ && position > reached_) progress_.add(position - std::exchange(reached_, position));
-  }
-
-  // Makes the rows of a chunk's records, on any thread. Returns what writes them.
-  OrderedResult encode(const RequestContext& context, const RecordRows& rows, ChunkRecords records) {
-    const SetMember& member = rows.member();
-    const bool is_empty = records.info.decoded_size == 0u;
-    auto chunk = member.store->chunks().decode_ahead(context, records.info, rows.fields());
-    if (!chunk) {
-      return [this, &member, is_empty, info = std::move(records.info), why = std::move(chunk).error()] {
-        progress_.clear();
-        reach(info.end);
-        context_.report_skipped(member.path, *member.store, why, info, info.records);
-        return options_.skips_damage || is_empty;
-      };
-    }
-    auto run = std::make_shared<EncodedRun>(rows.encode(context, records, **chunk));
-    if (run->rest.is_empty()) chunk->reset();
-    return [this, &rows, records = std::move(records), chunk = std::move(*chunk), run]() mutable {
-      while (settle(rows.member(), *run, records.info)) {
-        if (run->rest.is_empty()) return reach(records.info.end), true;
-        records.which = run->rest;
-        *run = rows.encode({}, records, *chunk);
-      }
-      return false;
-    };
-  }
-
-  // Writes rows, and prints what failed.
-  bool settle(const SetMember& member, const EncodedRun& run, const ChunkInfo& chunk) {
-    if (!take(run.rows)) return false;
-    for (const RecordsFailure& failure : run.failures) {
-      progress_.clear();
-      if (failure.is_unfit) {
-        context_.add_loss(failure.records);
-        report_unfit(member.store.get(), member.path, failure.why);
-      } else {
-        context_.report_skipped(member.path, *member.store, failure.why, chunk, failure.records);
-      }
-    }
-    return !run.is_over;
-  }
-
-  // Prints why a record that can be read is no row. `store` may be null.
-  void report_unfit(const RecordStore* store, const std::string& path, const Error& why) {
-    store != nullptr ? store->log().report({}, why) : context_.print_once(open_failure(path, why));
-    has_unfit_ = true;
-  }
-
-  // Writes rows. Returns false after printing what failed, or after a signal.
-  bool take(const RowBytes& rows) {
-    if (const auto failure = files_->append(rows)) {
-      fail_output(*failure);
-      return false;
-    }
-    if (!reads_all_) progress_.add(rows.size());
-    written_ += rows.size();
-    return report_failures() && !Interruption::came();
-  }
-
-  // Prints which records could not be encoded. Returns false if that ends the export.
-  bool report_failures() {
-    const auto failures = files_->take_failures();
-    for (const RowFailure& failure : failures) {
-      progress_.clear();
-      if (failure.is_part) {
-        ++scalars_omitted_;
-      } else {
-        --written_;
-        context_.add_loss(1);
-      }
-      Error why = failure.why;
-      why.detail = fmt::format("record {}: {}", failure.ordinal, why.detail);
-      const RowOrigin& origin = *failure.origin;
-      const auto store = origin.store.lock();
-      if (is_permanent(why.code)) {
-        report_unfit(store.get(), origin.path, why);
-      } else if (store != nullptr) {
-        context_.report(*store, why);
-      } else {
-        context_.report_failure(origin.path, why);
-      }
-      if (!options_.skips_damage) return false;
-    }
-    return true;
-  }
-
   // Prints how many values have no row, although nothing is wrong with them.
   void report_no_scalars() const {
     const std::uint64_t values = values_without_row(table_.get());
@@ -417,20 +300,23 @@ class Export {
   // Prints how many records the output lacks, because the log mentions only the first ones of a place.
   void report_losses() const {
     const LossCount losses = context_.losses();
-    if (losses.is_none() && scalars_omitted_ == 0) return;
+    const std::uint64_t omitted = export_->scalars_omitted();
+    if (losses.is_none() && omitted == 0) return;
     const std::string of_records = !has_scalars_ ? "" : losses.records == 1 ? " record" : " records";
     const std::string records = losses.is_none() ? "" : fmt::format("; {}{} omitted", to_string(losses), of_records);
-    const std::string scalars =
-        scalars_omitted_ == 0 ? "" : fmt::format("; {} omitted", counted(scalars_omitted_, "scalar"));
+    const std::string scalars = omitted == 0 ? "" : fmt::format("; {} omitted", counted(omitted, "scalar"));
     print_message(fmt::format("{}: {} written{}{}", options_.shown_output(),
-                              has_scalars_ ? counted(rows_written_, "row") : counted(written_, "record"), records,
-                              scalars));
+                              has_scalars_ ? counted(rows_written_, "row") : counted(export_->written(), "record"),
+                              records, scalars));
   }
+
+  // Returns whether some records can be read, but are no rows of the output.
+  bool has_unfit() const { return export_->has_unfit() || has_undecided_; }
 
   bool may_finish() const {
     const bool is_allowed =
         context_.status() == kExitGood || (options_.skips_damage && context_.status() == kExitDamage);
-    const bool is_whole = !has_unfit_ || options_.skips_damage;
+    const bool is_whole = !has_unfit() || options_.skips_damage;
     return is_complete_ && is_allowed && is_whole && !Interruption::came();
   }
 
@@ -440,14 +326,14 @@ class Export {
     const bool omits = options_.skips_damage && options_.condition != nullptr;
     if (omits) {
       report_terms(options_.condition.get(), is_complete_, context_);
-      has_unfit_ = has_unfit_ || options_.condition->undecoded().records > 0;
+      has_undecided_ = options_.condition->undecoded().records > 0;
     } else {
       report_condition(options_.condition.get(), is_complete_, context_);
     }
     if (may_finish()) {
       const auto failure = files_->complete();
       if (failure) return static_cast<void>(fail_output(*failure));
-      is_complete_ = report_failures();
+      is_complete_ = export_->report_failures();
     }
     if (may_finish()) {
       if (const auto failure = files_->finish()) return static_cast<void>(fail_output(*failure));
@@ -460,7 +346,7 @@ class Export {
       report_losses();
     } else if (!Interruption::came() && !has_failed_) {
       const int status = context_.status();
-      const bool helps = !options_.skips_damage && (status == kExitDamage || (has_unfit_ && status == kExitGood));
+      const bool helps = !options_.skips_damage && (status == kExitDamage || (has_unfit() && status == kExitGood));
       if (!place_->is_file() && !(helps && stream().good())) return;
       print_message(fmt::format("{}: not {}{}", options_.shown_output(), place_->is_file() ? "written" : "complete",
                                 helps ? " (try: --skip-damage)" : ""));
@@ -479,14 +365,12 @@ class Export {
   RowOptions rows_;
   std::shared_ptr<const TableColumns> table_;  // of the rows; null: they are no table
   std::optional<ExportFiles> files_;
-  Position reached_ = 0;               // in the current file, if reads_all_
-  std::uint64_t written_ = 0;          // records
-  std::uint64_t rows_written_ = 0;     // of a table
-  std::uint64_t scalars_omitted_ = 0;  // of records that are not
-  bool has_scalars_ = false;           // whose rows are not the records
+  std::optional<RecordExport> export_;
+  std::uint64_t rows_written_ = 0;  // of a table
+  bool has_scalars_ = false;        // whose rows are not the records
   bool is_complete_ = false;
-  bool has_failed_ = false;  // the output cannot be written
-  bool has_unfit_ = false;   // records that can be read, but are no rows of the output
+  bool has_failed_ = false;     // the output cannot be written
+  bool has_undecided_ = false;  // records that the condition cannot be applied to
 };
 
 }  // namespace
