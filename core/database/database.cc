@@ -194,13 +194,22 @@ class OpenDatabase final : public Database {
     return iterate_keys(present_, family, std::move(range), at);
   }
 
-  Result<void> open_tables(const RequestContext& context) const override {
+  Result<void> open_tables(const RequestContext& context, const ForEach& for_each) const override {
     return with_state<void>(context, [&](const auto& state) -> Result<void> {
+      std::vector<const TableFile*> tables;
+      tables.reserve(state->files().tables.size());
+      for (const auto& [number, file] : state->files().tables) tables.push_back(&file);
+      std::vector<Result<void>> opened(tables.size(), out_of_memory("out of memory"));
+      const auto open = [&](std::size_t i) {
+        const auto table = state->table(context, *tables[i]);
+        opened[i] = table ? Result<void>() : table.error();
+      };
+      if (for_each) for_each(tables.size(), open);
+      for (std::size_t i = 0; i < tables.size() && !for_each; ++i) open(i);
       Result<void> all;
-      for (const auto& [number, file] : state->files().tables) {
-        const auto table = state->table(context, file);
-        if (!table && (is_gone(table.error()) || table.error().code == Code::kInterrupted)) return table.error();
-        if (!table && all) all = table.error();
+      for (Result<void>& each : opened) {
+        if (!each && (is_gone(each.error()) || each.error().code == Code::kInterrupted)) return std::move(each);
+        if (!each && all) all = std::move(each);
       }
       return all;
     });

@@ -283,9 +283,13 @@ class Database {
   // `to` bytewise.
   virtual std::unique_ptr<KeyIterator> keys(std::uint32_t family, KeyRange range, const Snapshot& at = {}) const = 0;
 
-  // Reads the indexes of all tables, so that problems() has what is wrong with tables as a whole. Fails with kIo and
-  // kOutOfMemory after all others were read, with kInterrupted, and with kChanged if files of the state are gone.
-  virtual Result<void> open_tables(const RequestContext& context) const = 0;
+  // Calls a function for each number below `count`, on any threads. Returns after the last call.
+  using ForEach = std::function<void(std::size_t count, const std::function<void(std::size_t number)>& call)>;
+
+  // Reads the indexes of all tables, by `for_each` or, if that is empty, one at a time. Then problems() has what
+  // is wrong with tables as a whole. Fails with kIo and kOutOfMemory after all others were read, with kInterrupted, and
+  // with kChanged if files of the state are gone.
+  virtual Result<void> open_tables(const RequestContext& context, const ForEach& for_each) const = 0;
 
   // Takes the present state of the directory, if it has changed. Fails like open(); then the state remains.
   virtual Result<void> refresh(const RequestContext& context) const = 0;

@@ -8,7 +8,8 @@
 namespace recordfs {
 
 std::string reason_of(const database::Problem& problem) {
-  const bool has_position = !problem.file.empty() && problem.error.code != Code::kNotFound;
+  const bool is_of_all = problem.error.code == Code::kUnsupported && problem.error.position == 0;
+  const bool has_position = !problem.file.empty() && problem.error.code != Code::kNotFound && !is_of_all;
   return has_position ? to_string(problem.error) : problem.error.detail;
 }
 

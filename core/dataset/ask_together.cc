@@ -2,11 +2,10 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "core/base/storage.h"
-#include "core/store/executor.h"
+#include "core/store/at_once.h"
 
 namespace recordfs {
 
@@ -17,13 +16,8 @@ void ask_together(std::span<const std::string> files) {
     if (!location.is_local() && file.find('*') == std::string::npos) remote.push_back(std::move(location));
   }
   if (remote.size() < 2) return;
-  Executor executor(static_cast<unsigned>(remote.size()) - 1);
-  auto next = remote.begin();
-  executor.run_in_order({.tasks = kAskedTogether}, [&]() -> std::optional<Executor::OrderedTask> {
-    if (next == remote.end()) return std::nullopt;
-    return Executor::OrderedTask{.run = [&file = *next++] { static_cast<void>(status_of({}, file)); },
-                                 .finish = [](bool) { return true; }};
-  });
+  const auto threads = static_cast<unsigned>(remote.size());
+  call_at_once(threads, remote.size(), [&](std::size_t i) { static_cast<void>(status_of({}, remote[i])); });
 }
 
 void expect_pass(const std::string& file) {

@@ -27,7 +27,10 @@ class ReportCollector {
 
   // `choice`: as of report_of(). `choice` and `reporter` must outlive the object.
   ReportCollector(const RecordChoice& choice, database::Options options, Caller caller, Reporter& reporter)
-      : choice_(choice), caller_(std::move(caller)), reporter_(reporter), databases_(std::move(options)) {}
+      : choice_(choice),
+        caller_(std::move(caller)),
+        reporter_(reporter),
+        databases_(std::move(options), reporter.threads()) {}
 
   // Checks the database in a directory as a whole, before its files are added.
   void check_database(const std::string& directory);

@@ -11,6 +11,7 @@
 #include "core/database/directory.h"
 #include "core/database/key_text.h"
 #include "core/database/uncertain_keys.h"
+#include "core/store/at_once.h"
 #include "core/verify/database_check.h"
 
 namespace recordfs {
@@ -19,7 +20,9 @@ namespace {
 using database::FileKind;
 using State = database::File::State;
 
-// The kind of finding for a file that the database does not use.
+// The kind of finding for a file that the MANIFEST names and that is not there.
+constexpr std::string_view kMissing = "missing";
+// The same for a file that the database does not use.
 constexpr std::string_view kSurplus = "surplus";
 // The same for an old log of RocksDB, which keeps logs to write over them, or for readers. Not worth a line.
 constexpr std::string_view kSpare = "spare";
@@ -47,7 +50,7 @@ bool is_verified_alone(const database::File& file) {
 // `is_current`: the database uses it as its MANIFEST, also if it is damaged, and so not part of the state.
 std::optional<Finding> finding_of(const database::File& file, bool is_current, bool keeps_logs) {
   if (file.state == State::kMissing) {
-    return finding_of_file("missing", "the MANIFEST names this file, and it does not exist", Impact::kDamage);
+    return finding_of_file(kMissing, "the MANIFEST names this file, and it does not exist", Impact::kDamage);
   }
   if (file.state == State::kObsolete && !is_current) {
     const bool is_spare = file.kind == FileKind::kLog && keeps_logs;
@@ -96,7 +99,10 @@ Result<std::vector<std::string>> CheckedDatabases::check(const std::string& dire
   const bool keeps_logs = database->summary().engine == "RocksDB";
   FindingsByPath found;
   // A table that cannot be read at present is reported when it is verified itself.
-  if (auto read = database->open_tables({}); !read && database::is_gone(read.error())) return std::move(read).error();
+  const auto at_once = [this](std::size_t count, const auto& call) { call_at_once(threads_, count, call); };
+  if (auto read = database->open_tables({}, at_once); !read && database::is_gone(read.error())) {
+    return std::move(read).error();
+  }
   ASSIGN_OR_RETURN(auto values, unreadable_values(*database));
   if (!values.empty()) found[directory] = std::move(values);
   std::vector<std::string> paths;
@@ -113,7 +119,7 @@ Result<std::vector<std::string>> CheckedDatabases::check(const std::string& dire
     const bool is_end = !problem.loses_data && problem.error.code == Code::kUnfinished;
     if (is_end) ends_of_logs_.emplace(path, problem.error.position);
     std::vector<Finding>& known = found[path];
-    if (!problem.loses_data || (!known.empty() && known.front().impact == Impact::kDamage)) continue;
+    if (!problem.loses_data || (!known.empty() && known.front().word == kMissing)) continue;
     known.push_back(finding_of_file(word_of(problem.error), reason_of(problem), impact_of(problem)));
   }
   bool& is_damaged = is_damaged_[directory];
@@ -138,13 +144,8 @@ bool CheckedDatabases::is_live_table(const std::string& path) const {
 void CheckedDatabases::check_file(const std::string& path, const Source& source, const std::function<bool()>& goes_on,
                                   Verdict& verdict) const {
   const auto* const file = live_file(path);
-  if (file == nullptr) return;
-  const auto add = [&](std::optional<Finding> finding) {
-    if (finding) verdict.findings.push_back(*std::move(finding));
-  };
-  if (verdict.findings.empty() && is_live_table(path)) add(check_table(path, options_.limits));
-  if (!is_known(file->checksum)) return;
-  add(compare_checksum(source, file->checksum, goes_on));
+  if (file == nullptr || !is_known(file->checksum)) return;
+  if (auto finding = compare_checksum(source, file->checksum, goes_on)) verdict.findings.push_back(*std::move(finding));
   verdict.without_checksum = 0;
 }
 

@@ -3,9 +3,7 @@
 #include <string_view>
 #include <utility>
 
-#include "core/base/storage.h"
 #include "core/database/database.h"
-#include "core/database/table.h"
 #include "core/database/uncertain_keys.h"
 #include "core/hash/crc32c.h"
 
@@ -41,15 +39,6 @@ std::optional<Finding> compare_checksum(const Source& file, const database::File
   }
   if (crc_value(crc) == checksum.value) return std::nullopt;
   return finding_of_file("damage", "the checksum of the file is not that in the MANIFEST", Impact::kDamage);
-}
-
-std::optional<Finding> check_table(const std::string& path, const Limits& limits) {
-  auto source = open_source({}, path);
-  if (!source) return finding_of(source.error());
-  const auto opened = database::Table::open({}, {std::move(*source)}, {}, limits);
-  if (opened) return std::nullopt;
-  const Error& why = opened.error();
-  return finding_of_file(word_of(why), why.detail, impact_of_reading(why));
 }
 
 Result<std::optional<Finding>> find_stale_keys(const std::string& directory, const database::Options& options,

@@ -6,7 +6,6 @@
 #include <string>
 #include <string_view>
 
-#include "core/base/limits.h"
 #include "core/base/result.h"
 #include "core/base/source.h"
 #include "core/database/database.h"
@@ -24,10 +23,6 @@ bool is_known(const database::FileChecksum& checksum);
 // returned false, which is called for each piece. REQUIRES: is_known(checksum). Thread-safe.
 std::optional<Finding> compare_checksum(const Source& file, const database::FileChecksum& checksum,
                                         const std::function<bool()>& goes_on);
-
-// Returns the finding for a file that is not a table, or of a kind of table that recordfs does not read; nullopt if
-// the database can open it. Thread-safe.
-std::optional<Finding> check_table(const std::string& path, const Limits& limits);
 
 // Counts the keys that may have a newer value, or may be deleted, in what is damaged; nullopt if there are none. Reads
 // all keys, or those before `goes_on` returns false. Fails like Database::open(). Thread-safe.

@@ -9,7 +9,6 @@
 #include "core/base/source.h"
 #include "core/base/storage.h"
 #include "core/store/executor.h"
-#include "core/verify/database_check.h"
 
 namespace recordfs {
 namespace {
@@ -76,7 +75,7 @@ Outcome FileVerifier::verify_file(const ListedFile& file) {
     // So damaged at its head that it cannot be opened.
     outcome.verdict.emplace().findings.push_back(finding_of(error));
   } else if (databases_.is_live_table(file.path) && error.code == Code::kNoContainer) {
-    add_unless_table(file.path, outcome.verdict.emplace());
+    outcome.verdict.emplace();  // the check of the database says what is wrong
   } else if (file.was_found && (error.code == Code::kNoContainer || error.os_error == ENOENT)) {
     outcome.is_ignored = true;  // a database in use removes files meanwhile
     outcome.is_removed = error.os_error == ENOENT;
@@ -93,10 +92,6 @@ void FileVerifier::check_as_file_of_database(const std::string& path, const Reco
   databases_.check_file(path, store.source(), caller_.goes_on, verdict);
   if (auto found = finding_without_checksums(verdict)) verdict.findings.push_back(std::move(*found));
   verdict.was_stopped = verdict.was_stopped || !caller_.goes_on();
-}
-
-void FileVerifier::add_unless_table(const std::string& path, Verdict& verdict) const {
-  if (auto found = check_table(path, options_.limits)) verdict.findings.push_back(std::move(*found));
 }
 
 Outcome FileVerifier::verify_open(const ListedFile& file, const RecordStore& store) {

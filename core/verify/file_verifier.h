@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "core/base/limits.h"
 #include "core/base/request_context.h"
 #include "core/base/result.h"
 #include "core/dataset/listed_files.h"
@@ -23,7 +22,6 @@ namespace recordfs {
 class FileVerifier {
  public:
   struct Options {
-    Limits limits{};
     unsigned threads = 1;
     std::optional<std::int64_t> max_age{};  // seconds; files that passed longer ago are read again
   };
@@ -50,7 +48,6 @@ class FileVerifier {
   Outcome verify_open(const ListedFile& file, const RecordStore& store);
   Verdict verify_store(const RecordStore& store);
   void check_as_file_of_database(const std::string& path, const RecordStore& store, Verdict& verdict) const;
-  void add_unless_table(const std::string& path, Verdict& verdict) const;
   void remember(const Outcome& outcome, const SourceId& opened, bool is_container) const;
 
   const Options& options_;

@@ -53,6 +53,7 @@ std::string database_table(const std::string& path, const DatabaseReader& reader
     const std::string file = problem.file.empty() ? "" : printable(problem.file) + ": ";
     table += table_row(std::exchange(name, ""), file + printable(reason_of(problem)));
   }
+  table += table_row("not checked", "the blocks of tables and the values in blob files (try: recordfs verify)");
   return table;
 }
 

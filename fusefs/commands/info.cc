@@ -27,6 +27,7 @@
 #include "core/dataset/source_spec.h"
 #include "core/decoding/json_writer.h"
 #include "core/report/size_histogram.h"
+#include "core/store/at_once.h"
 #include "core/store/container_info.h"
 #include "core/store/part_counts.h"
 #include "core/store/wait_ticket.h"
@@ -209,12 +210,20 @@ std::optional<std::string> info_text(const std::string& word, const RecordWords&
 
 // --- all
 
+// Finds what is wrong with tables as a whole.
+void open_tables(const std::string& path, const DatabaseReader& reader, CommandContext& context) {
+  const unsigned threads = Location(path).is_local() ? context.threads() : unsigned{kAskedTogether};
+  const auto at_once = [threads](std::size_t count, const auto& call) { call_at_once(threads, count, call); };
+  if (const auto opened = reader.source().open_tables({}, at_once); !opened) reader.report_end(opened.error());
+}
+
 // Returns nullopt if that fails.
 std::optional<std::string> info_text(const std::string& path, const InfoOptions& options, CommandContext& context,
                                      FileTotals& totals) {
   if (is_directory(path)) {
     const auto reader = DatabaseReader::open({.files = {path}}, context);
     if (!reader) return std::nullopt;
+    open_tables(path, *reader, context);
     reader->report_problems();
     if (options.columns) {
       context.fail(kExitPartlyDone, printable(path) + ": a database has keys, and no columns (try: recordfs keys)");

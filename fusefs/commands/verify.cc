@@ -185,8 +185,7 @@ class Verify {
   }
 
   void verify_all() {
-    const FileVerifier::Options options{
-        .limits = options_.reading.limits, .threads = context_.threads(), .max_age = options_.max_age};
+    const FileVerifier::Options options{.threads = context_.threads(), .max_age = options_.max_age};
     FileVerifier verifier(options,
                           {.open = [this](const RequestContext& context,
                                           const std::string& path) { return context_.open_quietly(context, path); },
@@ -243,7 +242,7 @@ class Verify {
   std::vector<std::size_t> names_;     // of each file, the number of its argument on the command line
   std::vector<bool> has_container_;    // by name on the command line; also true if opening failed
   std::set<std::string> directories_;  // below which files were found
-  CheckedDatabases databases_{options_.reading.database_options()};
+  CheckedDatabases databases_{context_.database_options(), context_.threads()};
   std::uint64_t to_read_ = 0;  // bytes; only if progress is shown
   OutcomeCounts counts_;
   Clock::time_point saved_ = Clock::now();

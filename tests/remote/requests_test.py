@@ -93,6 +93,12 @@ class RoundTrips(Case):
         _, out = self.requests_of("info", "--json", url)
         self.assertIn(b"logs/run/train/events.out", out)
 
+    def test_info_of_a_database_opens_its_tables_together(self):
+        shutil.copytree(built.sample("database/leveldb-levels"), self.root / "database")
+        log, _ = self.requests_in(7, "info", "--no-cache", self.server.url("database"))  # five before the tables
+        tables = [request.path for request in log if request.path.endswith(".ldb")]
+        self.assertEqual((len(tables), len(set(tables))), (4, 4))
+
     def test_record_of_a_riegeli_file_needs_three(self):
         """`cat FILE @OFFSET/INDEX`, which needs no scan of the headers."""
         path = self.make("riegeli-zstd", 60000, "a.riegeli")

@@ -85,12 +85,12 @@ TEST(DatabaseDamageTest, TableInThePlaceOfAnotherOneIsDamaged) {
     for (const File& file : intact->files()) {
       if (file.kind == FileKind::kTable && file.state == File::State::kLive) tables.push_back(file.name);
     }
-    EXPECT_TRUE(intact->open_tables({}));
+    EXPECT_TRUE(intact->open_tables({}, {}));
     EXPECT_TRUE(intact->problems().empty()) << sample;
     ASSERT_GT(tables.size(), 1u) << sample;
     copy.write(tables[0], copy.read(tables[1]));
     const auto database = open_database(copy.folder());
-    EXPECT_TRUE(database->open_tables({}));
+    EXPECT_TRUE(database->open_tables({}, {}));
     EXPECT_TRUE(has_problem(*database, tables[0], Code::kDamage)) << sample;
     EXPECT_EQ(database->problems().size(), 1u) << sample;
   }

@@ -29,7 +29,7 @@ TEST(FileVerifier, OutcomesComeInOrderUntilTheCallerEndsIt) {
       .goes_on = [&left] { return --left > 0; },
       .has_read = [&bytes](std::uint64_t more) { bytes += more; }};
   const FileVerifier::Options options{.threads = 2};
-  const CheckedDatabases databases({});
+  const CheckedDatabases databases({}, 1);
   std::vector<std::string> states;
   const auto take = [&states](std::size_t, Outcome& outcome) {
     states.push_back(outcome.is_ignored ? "ignored" : std::string(outcome.state()));

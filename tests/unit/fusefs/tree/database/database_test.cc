@@ -126,7 +126,7 @@ class FakeDatabase final : public database::Database {
                                               const database::Snapshot&) const override {
     return std::make_unique<FakeIterator>(content_, content_.writes[family], range);
   }
-  Result<void> open_tables(const RequestContext&) const override { return {}; }
+  Result<void> open_tables(const RequestContext&, const ForEach&) const override { return {}; }
   Result<void> refresh(const RequestContext&) const override { return {}; }
 
  private:

@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+"""Damaged databases: all commands have the same answer, and the exit status tells it."""
+import shutil
+
+import commands
+import databases
+
+
+class DamagedDatabases(databases.Case):
+    def setUp(self):
+        super().setUp()
+        self.name = ""  # of the sample
+        self.said = []  # the messages of the commands that read the database
+
+    def statuses(self, source, *options, key=None):
+        """Returns the exit statuses of the commands that read keys, and those of verify, report and recover."""
+        key = key or self.recordfs("keys", *options, commands.sample(self.name)).out.decode().splitlines()[0]
+        words = [("keys",), ("cat", "--json"), ("info",), ("grep", "no such text")]
+        read = [self.recordfs(*word, *options, source) for word in words] + [self.recordfs("get", *options, source, key)]
+        self.said = [done.err for done in read]
+        whole = [self.recordfs(*word, *options, source).status
+                 for word in (("verify",), ("report", "-o", self.folder / "page"), ("recover", "-o", self.folder / "new"))]
+        shutil.rmtree(self.folder / "new", ignore_errors=True)
+        return [done.status for done in read], whole
+
+    def copy(self, name):
+        self.name = name
+        shutil.rmtree(self.folder / "database", ignore_errors=True)
+        return self.copy_database(name)
+
+    def assert_damaged(self, source, reason):
+        damage = commands.DAMAGE
+        self.assertEqual(self.statuses(source), ([damage, damage, damage, databases.FAILED, databases.FAILED], [damage] * 3))
+        for said in self.said:
+            self.assertIn(reason, said)
+
+    def test_intact_database_is_no_damage(self):
+        for name in (databases.LEVELS, databases.FAMILIES):
+            self.assertEqual(self.statuses(self.copy(name)), ([0, 0, 0, databases.NOT_FOUND, 0], [0, 0, 0]))
+            self.assertEqual("".join(self.said), "")
+
+    def test_swapped_logs(self):
+        for name, one, other in (("rocksdb7-merge-operators", 20, 24),):
+            source = self.copy(f"database/{name}")
+            first, second = (source / f"{number:06}.log" for number in (one, other))
+            before = first.read_bytes()
+            first.write_bytes(second.read_bytes())
+            second.write_bytes(before)
+            self.assert_damaged(source, "is not the log of its name")
+
+    def test_tables_that_cannot_be_opened(self):
+        for cut in (lambda data: b"", lambda data: bytes(len(data))):
+            source = self.copy(databases.LEVELS)
+            for table in source.glob("*.ldb"):
+                table.write_bytes(cut(table.read_bytes()))
+            statuses, whole = self.statuses(source)
+            self.assertEqual((statuses[:3], whole), ([commands.DAMAGE] * 3, [commands.DAMAGE] * 3))
+
+
+if __name__ == "__main__":
+    commands.main()
