@@ -11,7 +11,7 @@ namespace {
 // Returns whether the last edit of a LevelDB names the newest log, and nothing is missing: LevelDB writes a table only
 // after it has begun a new log. (goleveldb also writes the tables of a large batch before their edit.)
 bool has_current_log(const FileSet& set, const FilesOnDisk& found) {
-  if (set.is_rocksdb || set.is_torn || found.is_any_missing || found.is_log_missing) return false;
+  if (set.is_rocksdb || set.torn_at || found.is_any_missing || found.is_log_missing) return false;
   return std::ranges::none_of(found.listing, [&](const DirectoryEntry& entry) {
     return entry.is.kind == FileKind::kLog && entry.is.number > set.first_log();
   });
@@ -116,7 +116,7 @@ Result<bool> has_lost_edits(const RequestContext& context, OpenFiles& files, con
   UnnamedTables tables(context, files, set, found, limits);
   ASSIGN_OR_RETURN(const bool is_rocksdb, tables.find_engine());
   // A RocksDB that ends writes whole edits.
-  if (is_rocksdb && set.is_torn) {
+  if (is_rocksdb && set.torn_at) {
     const auto may_be = [&](const DirectoryEntry& entry) { return may_be_of_torn_edit(entry, set); };
     if (std::ranges::any_of(found.listing, may_be)) return true;
   }

@@ -281,6 +281,7 @@ class EditVisitor final : public LogVisitor {
       : manifest_(manifest), limits_(limits), editor_(manifest.files) {}
 
   Result<void> take_record(const RecordPlace& place, Bytes record) override {
+    if (group_.empty()) group_begin_ = place.chunk.position;
     auto edit = leveldb_log::parse_edit(record, limits_);
     if (!edit) return report(place.chunk.position, std::move(edit).error());
     auto applied = take_edit(*edit, record);
@@ -291,13 +292,13 @@ class EditVisitor final : public LogVisitor {
 
   Result<void> take_damage(const RequestContext&, const DamagedRegion& region) override {
     // The end of an edit that was being written, and what an earlier use of the file left.
-    manifest_.files.is_torn |= region.damage_class == DamageClass::kUnfinished;
+    if (region.damage_class == DamageClass::kUnfinished) manifest_.files.torn_at = region.begin;
     if (region.damage_class == DamageClass::kUnfinished || region.damage_class == DamageClass::kStale) return {};
     return report(region.begin, {.code = Code::kDamage, .detail = region.reason});
   }
 
   void finish() {
-    manifest_.files.is_torn |= !group_.empty();
+    if (!group_.empty()) manifest_.files.torn_at = group_begin_;
     if (editor_.is_complete() || !manifest_.damage.empty()) return;
     (void)report(0, {.code = Code::kDamage, .detail = "the MANIFEST has lost the edits that complete its state"});
   }
@@ -338,7 +339,8 @@ class EditVisitor final : public LogVisitor {
   Manifest& manifest_;
   Limits limits_;
   Editor editor_;
-  std::vector<std::string> group_;   // edits of the current group
+  std::vector<std::string> group_;  // edits of the current group
+  Position group_begin_ = 0;
   std::size_t group_bytes_ = 0;      // of its edits
   std::uint64_t left_of_group_ = 0;  // how many follow the last one
 };

@@ -60,8 +60,9 @@ struct FileSet {
   std::uint64_t previous_log = 0;  // LevelDB's; 0: none
   std::uint64_t least_log = 0;     // RocksDB's, for prepared transactions; 0: not stated
   std::uint64_t last_number = 0;   // a number that no file of the state exceeds
-  bool is_torn = false;            // the MANIFEST ends inside an edit
-  std::uint64_t last_family = 0;   // the largest number of a family, also of those that were dropped
+  // Where the MANIFEST ends inside an edit or a group of edits; nullopt: it does not.
+  std::optional<Position> torn_at{};
+  std::uint64_t last_family = 0;  // the largest number of a family, also of those that were dropped
 
   // Returns the number of the first log that is part of the state.
   std::uint64_t first_log() const;

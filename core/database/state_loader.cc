@@ -249,6 +249,10 @@ class StateLoader {
     // The MANIFEST of a RocksDB without tables may have nothing that LevelDB's has not.
     state_->files_.is_rocksdb |= has_options_file_;
     state_->manifest_name_ = name;
+    if (state_->files_.torn_at) {
+      report(name, {.code = Code::kUnfinished, .position = *state_->files_.torn_at, .detail = "ends inside an edit"},
+             false);
+    }
     return {};
   }
 

@@ -20,13 +20,10 @@
 #include "core/decoding/json_writer.h"
 #include "core/hash/xxhash.h"
 #include "core/output/output_file.h"
-#include "core/store/open_container.h"
 #include "core/verify/database_check.h"
 
 namespace recordfs {
 namespace {
-
-constexpr std::uint64_t kManifestMemory = 16u << 20;  // bytes of decoded chunks
 
 Error interrupted() { return {.code = Code::kInterrupted, .detail = "interrupted"}; }
 
@@ -94,8 +91,8 @@ Result<std::pair<std::uint64_t, std::uint64_t>> keys_of(const database::Database
   }
 }
 
-// Lists the damage of a database that may have cost keys, and says so in `recovered`. Returns whether all problems are
-// damage.
+// Lists the damage of a database that may have cost keys, and the logs and the MANIFEST that end inside a record, and
+// says so in `recovered`. Returns whether all problems are damage.
 bool add_problems(const DamagedDatabase& source, RecoveryListener& listener, RecoveredKeys& recovered,
                   std::vector<std::string>& torn_files) {
   bool is_damage = true;
@@ -138,7 +135,6 @@ class DatabaseRecovery {
     for (const database::Family& family : families) TRY(write(family));
     listener_.end_of_keys();
     TRY(compare_checksums());
-    find_torn_manifest();
     for (const database::Problem& problem : source_.database.problems()) {
       if (problem.loses_data && problem.error.code == Code::kLimit) exceeds_limit_ = true;
     }
@@ -275,24 +271,6 @@ class DatabaseRecovery {
       reporter_.fail(Impact::kDamage, fmt::format("{}: {}", path, finding->reason));
     }
     return {};
-  }
-
-  // A database whose MANIFEST has a torn end opens without its last edits, and so without the tables that they added.
-  void find_torn_manifest() {
-    const std::string manifest = source_.database.summary().manifest;
-    if (manifest.empty()) return;
-    const std::string path = (std::filesystem::path(source_.path) / manifest).string();
-    const auto opened = open_file({}, path, source_.options.limits, source_.services, path);
-    if (!opened) return;  // it was read, so it is only replaced
-    const auto verdict =
-        verify(*opened->store, 1, kManifestMemory, [this](std::uint64_t) { return reporter_.goes_on(); });
-    for (const Finding& finding : verdict.findings) {
-      if (finding.word != "unfinished") continue;
-      recovered_.lost.may_be_more = true;
-      torn_files_.push_back(manifest);
-      listener_.list(report_line({.path = path}, finding.word, "reason", finding.reason));
-      reporter_.fail(Impact::kDamage, fmt::format("{}: {}", path, to_string(finding)));
-    }
   }
 
   // The writes that torn ends may have cost are of unknown keys.

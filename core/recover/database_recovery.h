@@ -43,7 +43,6 @@ struct DamagedDatabase {
   const database::Database& database;
   const std::string& path;  // of its directory
   const database::Options& options;
-  StoreResources& services;
 };
 
 // Writes the keys of a database to the files of a new one in `directory`, whose CURRENT comes last, and reads them

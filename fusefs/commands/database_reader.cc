@@ -149,15 +149,14 @@ void DatabaseReader::report(bool only_manifest) const {
     const auto kind = database::parse_file_name(problem.file).kind;
     const bool is_of_manifest =
         problem.file.empty() || kind == database::FileKind::kCurrent || kind == database::FileKind::kManifest;
-    if (!problem.loses_data || (only_manifest && !is_of_manifest)) continue;
+    const bool is_torn_end = !problem.loses_data && problem.error.code == Code::kUnfinished;
+    if (!is_torn_end && (!problem.loses_data || (only_manifest && !is_of_manifest))) continue;
     const bool is_below = !directory_.empty() && !problem.file.empty();
     const std::string file = is_below ? (std::filesystem::path(directory_) / problem.file).string() : path_;
-    context_.fail(impact_of(problem), fmt::format("{}: {}", file, reason_of(problem)));
+    const std::string_view note =
+        is_torn_end ? ", as after a crash, and the database opens without it (try: recordfs verify)" : "";
+    context_.fail(impact_of(problem), fmt::format("{}: {}{}", file, reason_of(problem), note));
   }
-}
-
-void DatabaseReader::report_lost_manifest() const {
-  if (database_->summary().is_recovered()) report(true);
 }
 
 Result<void> DatabaseReader::each_key(const std::vector<database::Family>& families, const database::KeyRange& range,

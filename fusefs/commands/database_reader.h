@@ -103,10 +103,10 @@ class DatabaseReader {
   // "unread" (unsupported or limit) if these apply. A large value is written in pieces.
   void write_json(const KeyLine& line);
 
-  // Prints the problems that lose data, and notes them.
+  // Prints the problems that lose data, and notes them. Prints files that end inside a record, which a crash leaves.
   void report_problems() const { report(false); }
-  // The same, but only that there is no usable MANIFEST.
-  void report_lost_manifest() const;
+  // The same, but of the problems that lose data only those of CURRENT, the MANIFEST, and the database as a whole.
+  void report_manifest() const { report(true); }
   // Returns the name of the file that stores a version, which is "-" if that is standard input.
   std::string file_of(const database::Version& version) const { return is_pipe_ ? path_ : version.file; }
   // Prints "DB: WHAT", and notes the impact.

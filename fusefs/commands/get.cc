@@ -181,7 +181,7 @@ bool get(const GetOptions& options, const std::vector<std::string>& keys, Comman
   if (!reader) return false;
   const auto families = reader->families(options.source.view.family, false);
   if (families.empty()) return false;
-  reader->report_lost_manifest();
+  reader->report_manifest();
   bool has_all = true;
   for (const std::string& key : keys) {
     if (!context.output().good()) break;

@@ -69,10 +69,8 @@ class RecoverDatabase final : RecoveryListener {
     if (!directory_) return fail(options_.output, directory_.error());
     reader_ = DatabaseReader::open({.files = options_.files}, context_);
     if (!reader_ || !begin_report()) return finish();
-    const DamagedDatabase source{.database = reader_->source(),
-                                 .path = reader_->path(),
-                                 .options = context_.database_options(),
-                                 .services = context_.services()};
+    const DamagedDatabase source{
+        .database = reader_->source(), .path = reader_->path(), .options = context_.database_options()};
     const auto recovered = recover_database(source, (*directory_)->path(), *this, context_);
     if (!recovered && recovered.error().code != Code::kInterrupted) fail(options_.output, recovered.error());
     if (!recovered) return finish();

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Damaged databases: all commands have the same answer, and the exit status tells it."""
 import shutil
+import subprocess
+import unittest
 
 import commands
 import databases
@@ -55,6 +57,21 @@ class DamagedDatabases(databases.Case):
                 table.write_bytes(cut(table.read_bytes()))
             statuses, whole = self.statuses(source)
             self.assertEqual((statuses[:3], whole), ([commands.DAMAGE] * 3, [commands.DAMAGE] * 3))
+
+    def test_current_names_no_manifest(self):
+        source = self.copy(databases.LEVELS)
+        (source / "CURRENT").write_text("MANI")
+        self.assert_damaged(source, "is the newest MANIFEST")
+
+    def test_torn_ends_are_noted_and_are_damage_of_files_only(self):
+        for pattern in ("MANIFEST-*", "*.log"):
+            source = self.copy("database/rocksdb11-levels-100")
+            torn, = source.glob(pattern)
+            torn.write_bytes(torn.read_bytes()[:-3])
+            self.assertEqual(self.statuses(source), ([0, 0, 0, databases.NOT_FOUND, 0], [commands.DAMAGE] * 3), torn)
+            for said in self.said:
+                self.assertRegex(said, rf"\Arecordfs: {torn}: byte \d+: .*, as after a crash, and the database opens without it"
+                                       r" \(try: recordfs verify\)\n\Z")
 
 
 if __name__ == "__main__":
