@@ -120,8 +120,11 @@ class RecoverDatabase final : RecoveryListener {
       fail(directory, system_error(failed.value()));
       return false;
     }
-    auto begun = is_taken ? Error{.code = Code::kIo, .detail = "the report would replace another file of this command"}
-                          : report_.begin();
+    if (is_taken) {
+      context_.fail(kExitWrongUse, report_.path() + ": the report would replace another file of this command");
+      return false;
+    }
+    const auto begun = report_.begin();
     if (!begun) fail(report_.path(), begun.error());
     return begun.has_value();
   }

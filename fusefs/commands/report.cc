@@ -159,6 +159,8 @@ RunCommand declare_report(CLI::App& app) {
   declare_where(app, options->counted.condition);
   declare_types(
       app, options->counted.types, [] { return true; }, "decoded records");
+  begin_group(app, "Databases");
+  options->reading.declare_database(app);
   options->reading.declare(app);
   app.footer(
       "Reads and checks the whole file, as recordfs verify does, and writes one HTML page: a map of the file with the "

@@ -73,6 +73,12 @@ class DamagedDatabases(databases.Case):
                 self.assertRegex(said, rf"\Arecordfs: {torn}: byte \d+: .*, as after a crash, and the database opens without it"
                                        r" \(try: recordfs verify\)\n\Z")
 
+    def test_files_in_other_directories_are_no_damage(self):
+        name = "database/rocksdb11-db-paths"
+        self.name = name
+        options = ("--db-path", commands.sample(name) / "path1")
+        self.assertEqual(self.statuses(commands.sample(name), *options), ([0, 0, 0, databases.NOT_FOUND, 0], [0, 0, 0]))
+
 
 if __name__ == "__main__":
     commands.main()
