@@ -340,8 +340,9 @@ Result<bool> is_database(const Location& directory) {
   };
   const bool has_options =
       std::ranges::any_of(entries, [](const auto& entry) { return options_file_number(entry.name).has_value(); });
-  return has(FileKind::kManifest) ||
-         (has(FileKind::kCurrent) && (has(FileKind::kTable) || has(FileKind::kLog) || has_options));
+  const bool has_keys = has(FileKind::kTable) || has(FileKind::kLog);
+  const bool has_current = has(FileKind::kCurrent);
+  return has(FileKind::kManifest) || (has_keys ? has_current || has_options : has_current && has_options);
 }
 
 }  // namespace recordfs::database

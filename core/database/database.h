@@ -295,8 +295,8 @@ class Database {
   virtual Result<void> refresh(const RequestContext& context) const = 0;
 };
 
-// Returns whether this is a directory that looks like a database: it has a MANIFEST, or a CURRENT beside a table or
-// log. Fails with kIo and kOutOfMemory.
+// Returns whether this is a directory that looks like a database: it has a MANIFEST, or two of CURRENT, OPTIONS files,
+// and tables or logs. Fails with kIo and kOutOfMemory.
 Result<bool> is_database(const Location& directory);
 
 }  // namespace recordfs::database

@@ -58,6 +58,7 @@ Result<void> LogReplay::read(const RequestContext& context, OpenFiles& files, co
                                                          *log->head.session.log_number)}});
   }
   const bool is_other = log->head.is_of_another_log();
+  if (is_other) check_renamed(*log->head.session.log_number);
   log_.is_recycled = log->head.session.recycled && !is_other;
   chain_.begin_log(name, number, log_.source->size(), is_other ? std::nullopt : log->head.predecessor);
   TRY(visit_log(context, *log->container, *this));
@@ -65,6 +66,15 @@ Result<void> LogReplay::read(const RequestContext& context, OpenFiles& files, co
   chain_.end_log(next_sequence_);
   if (!log_.has_records && empty_log_.name.empty() && must_have_writes(number)) empty_log_ = {log_.name, number};
   return {};
+}
+
+// RocksDB renames an old log to write over it, but never to the number of an older one.
+void LogReplay::check_renamed(std::uint64_t records_of) {
+  if (!setup_.last_before || records_of <= log_.number || log_.number > UINT32_MAX) return;
+  lose(log_.name,
+       {.code = Code::kDamage,
+        .detail = fmt::format("its records are those of log {}, so it is not the log of its name", records_of)},
+       false);
 }
 
 Result<void> LogReplay::take_record(const RecordPlace& place, Bytes record) {

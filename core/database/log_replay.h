@@ -122,6 +122,7 @@ class LogReplay final : private LogVisitor {
   void check_gap(std::uint64_t start, Position at, bool is_first_of_log);
   bool may_follow_lost_log() const;
   void check_empty_log(std::uint64_t start);
+  void check_renamed(std::uint64_t records_of);
   bool must_have_writes(std::uint64_t number) const;
 
   const Setup setup_;

@@ -42,7 +42,7 @@ class DamagedDatabases(databases.Case):
             self.assertEqual("".join(self.said), "")
 
     def test_swapped_logs(self):
-        for name, one, other in (("rocksdb7-merge-operators", 20, 24),):
+        for name, one, other in (("rocksdb7-merge-operators", 20, 24), ("rocksdb11-predecessor-records-recycled", 10, 12)):
             source = self.copy(f"database/{name}")
             first, second = (source / f"{number:06}.log" for number in (one, other))
             before = first.read_bytes()
@@ -62,6 +62,14 @@ class DamagedDatabases(databases.Case):
         source = self.copy(databases.LEVELS)
         (source / "CURRENT").write_text("MANI")
         self.assert_damaged(source, "is the newest MANIFEST")
+
+    def test_tables_and_options_are_what_is_left_of_a_database(self):
+        source = self.copy("database/rocksdb7-format1-zstd")
+        (source / "OPTIONS-000007").write_bytes(b"")
+        for name in ("CURRENT", "MANIFEST-*", "*.log"):
+            for path in source.glob(name):
+                path.unlink()
+        self.assert_damaged(source, "without the MANIFEST, all tables and logs count")
 
     def test_torn_ends_are_noted_and_are_damage_of_files_only(self):
         for pattern in ("MANIFEST-*", "*.log"):

@@ -150,6 +150,8 @@ TEST(DatabaseDamageTest, DirectoryWithoutItsManifestIsStillADatabase) {
   EXPECT_TRUE(is_database(copy.folder()).value());
   copy.remove("CURRENT");
   EXPECT_FALSE(is_database(copy.folder()).value());
+  copy.write("OPTIONS-000007", "");
+  EXPECT_TRUE(is_database(copy.folder()).value());
 }
 
 TEST(DatabaseDamageTest, DirectoryWithOptionsAloneIsADatabaseWithLogsElsewhere) {
