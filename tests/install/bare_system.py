@@ -90,6 +90,19 @@ def sources_of(release=None):
     return sorted(sources, key=lambda source: source.split()[1] != codename), codename
 
 
+def apt_options(folder, kind, release=None):
+    """Returns options of apt-get and apt-cache for packages of a release, whatever is installed here. Call `update` first.
+
+    `folder` keeps the lists. `kind`: deb or deb-src. `release`: default is the release of this system.
+    """
+    sources, _ = sources_of(release)
+    (folder / "lists/partial").mkdir(parents=True, exist_ok=True)
+    (folder / "sources.list").write_text("".join(f"{kind} {source}\n" for source in sources), encoding="utf-8")
+    settings = {"Dir::Etc::sourcelist": folder / "sources.list", "Dir::Etc::sourceparts": "-", "Dir::State::lists": folder / "lists",
+                "Dir::State::status": "/dev/null", "Dir::Cache": folder, "APT::Sandbox::User": "root"}
+    return ["-qq", *(word for name, value in settings.items() for word in ("-o", f"{name}={value}"))]
+
+
 def make(system, sources, codename, wanted, arch):
     mirror = sources[0].split()[0]
     script = SCRIPTS / codename
