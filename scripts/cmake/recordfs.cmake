@@ -69,7 +69,7 @@ endfunction()
 
 # recordfs_find_archive(NAME MODULE [REQUIRED]): the target PkgConfig::NAME, from the static library if there is one, because a
 # program is faster to load with it. NAME_LINK is what to link: the shared library if that is for a module or for another shared
-# library, because static libraries of distributions are not position-independent.
+# library, because static libraries of distributions are not position-independent. Those of scripts/static_libraries are.
 macro(recordfs_find_archive name module)
   pkg_check_modules(${name}_SHARED ${ARGN} IMPORTED_TARGET GLOBAL ${module})
   set(all_suffixes ${CMAKE_FIND_LIBRARY_SUFFIXES})
@@ -77,6 +77,9 @@ macro(recordfs_find_archive name module)
   pkg_check_modules(${name} ${ARGN} IMPORTED_TARGET GLOBAL ${module})
   set(CMAKE_FIND_LIBRARY_SUFFIXES ${all_suffixes})
   set(${name}_LINK $<IF:$<IN_LIST:$<TARGET_PROPERTY:TYPE>,MODULE_LIBRARY$<SEMICOLON>SHARED_LIBRARY>,PkgConfig::${name}_SHARED,PkgConfig::${name}>)
+  if(RECORDFS_STATIC)
+    set(${name}_LINK PkgConfig::${name})
+  endif()
 endmacro()
 
 # Labels a test with its folder in tests/: `ctest -L unit` and `ctest -L unit/store` select a test of tests/unit/store.

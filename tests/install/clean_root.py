@@ -162,14 +162,14 @@ def install_python(root, files):
     files |= root.files()
 
 
-def use_in_python(root):
+def use_in_python(root, python="python3"):
     count = f"import recordfs; print(len(recordfs.open('{HOME}/{SAMPLE}')))"
-    check(root.run(f'python3 -c "{count}"', user=USER).split() == [b"%d" % RECORDS], "wrong number of records")
+    check(root.run(f'{python} -c "{count}"', user=USER).split() == [b"%d" % RECORDS], "wrong number of records")
     decode = f"import recordfs; print(recordfs.open('{HOME}/{MESSAGES}').decode(0)['u64'])"
-    check(root.run(f'python3 -c "{decode}"', user=USER).split() == [MESSAGE_0], "messages are not decoded")
-    known = json.loads(root.run(f"python3 -m recordfs info {HOME}/{SAMPLE}", user=USER))
+    check(root.run(f'{python} -c "{decode}"', user=USER).split() == [MESSAGE_0], "messages are not decoded")
+    known = json.loads(root.run(f"{python} -m recordfs info {HOME}/{SAMPLE}", user=USER))
     check(known["format"] == "riegeli", f"python3 -m recordfs info: {known}")
-    root.run("python3", "-c", "import recordfs")  # as root, which could write bytecode
+    root.run(python, "-c", "import recordfs")  # as root, which could write bytecode
 
 
 def use_library(root, library, development):
@@ -198,14 +198,38 @@ def remove(root, name, files_before):
     check(not info, f"dpkg still has {info}")
 
 
-def try_packages(folder, program, python, library, development, checkout):
-    """Call this in new namespaces, which end with every mount and process in them."""
+def with_user(folder, checkout):
+    """Returns the system in a folder, with a user and samples. Call this in new namespaces, which end with every mount
+    and process in them."""
     bare_system.mount_devices(folder)
     root = Root(folder)
     root.run("useradd", "--create-home", USER)
     for name in (SAMPLE, MESSAGES):
         shutil.copy(checkout / "tests/corpus/riegeli" / name, folder / HOME[1:])
         (folder / HOME[1:] / name).chmod(0o644)
+    return root
+
+
+def take(steps):
+    """Runs functions, and prints their names."""
+    for name, step in steps.items():
+        step()
+        print(f"ok: {name}", flush=True)
+
+
+def in_copy(system, keep, *words):
+    """Runs a test's program with the options --keep, and --inside with a copy of a system, in new namespaces. Returns its exit
+    status."""
+    with tempfile.TemporaryDirectory(dir=keep) as folder:
+        copy = Path(folder) / "root"
+        subprocess.run(["cp", "-a", "--reflink=auto", system, copy], check=True)
+        inner = [sys.executable, "-B", *words, "--keep", keep, "--inside", copy]
+        return subprocess.run(["unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "--propagation",
+                               "private", *inner], check=False).returncode
+
+
+def try_packages(folder, program, python, library, development, checkout):
+    root = with_user(folder, checkout)
     before = root.files()
     steps = {
         "apt-get installs recordfs": lambda: install(root, program),
@@ -225,17 +249,7 @@ def try_packages(folder, program, python, library, development, checkout):
         "dpkg removes the headers without a trace": lambda: remove(root, "librecordfs-dev", before),
         "dpkg removes the library without a trace": lambda: remove(root, "librecordfs0", before),
     }
-    for name, step in steps.items():
-        step()
-        print(f"ok: {name}", flush=True)
-
-
-def in_namespaces(folder, options):
-    """Runs this program again in new namespaces. Returns its exit status."""
-    inner = [sys.executable, "-B", __file__, "--packages", *options.packages, "--keep", options.keep,
-             "--checkout", options.checkout, "--inside", folder]
-    return subprocess.run(["unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "--propagation",
-                           "private", *inner], check=False).returncode
+    take(steps)
 
 
 def main():
@@ -250,10 +264,7 @@ def main():
             try_packages(options.inside, *options.packages, options.checkout)
             return 0
         system = bare_system.find_or_make(options.keep, options.packages)
-        with tempfile.TemporaryDirectory(dir=options.keep) as folder:
-            copy = Path(folder) / "root"
-            subprocess.run(["cp", "-a", "--reflink=auto", system, copy], check=True)
-            return in_namespaces(copy, options)
+        return in_copy(system, options.keep, __file__, "--packages", *options.packages, "--checkout", options.checkout)
     except bare_system.Impossible as reason:
         print(f"SKIPPED: the packages were not tested in a clean system: {reason}")
         return SKIPPED

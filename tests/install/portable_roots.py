@@ -8,10 +8,8 @@ success, 1 failure, 77 none of the tests can run here.
 """
 import argparse
 import json
-import shutil
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 import bare_system
@@ -71,25 +69,16 @@ def use_mount8(root, tarball):
 
 
 def try_portable(folder, tarball, checkout):
-    """Call this in new namespaces, which end with every mount and process in them."""
-    bare_system.mount_devices(folder)
-    root = clean_root.Root(folder)
-    root.run("useradd", "--create-home", USER)
-    for name in (SAMPLE, MESSAGES):
-        shutil.copy(checkout / "tests/corpus/riegeli" / name, folder / HOME[1:])
-        (folder / HOME[1:] / name).chmod(0o644)
+    root = clean_root.with_user(folder, checkout)
     unpack(root, tarball, PLACE)
-    steps = {
+    clean_root.take({
         "commands": lambda: use_commands(root),
         "a URL": lambda: clean_root.use_url(root, PROGRAM, "cat", "{url}", "42"),
         "a mount without fuse3 says what is missing": lambda: fail_to_mount(root),
         "apt-get installs fuse3": lambda: install_fuse(root),
         "a user mounts": lambda: use_mount(root),
         "mount(8)": lambda: use_mount8(root, tarball),
-    }
-    for name, step in steps.items():
-        step()
-        print(f"ok: {name}", flush=True)
+    })
 
 
 def try_release(release, options):
@@ -100,13 +89,7 @@ def try_release(release, options):
     except bare_system.Impossible as reason:
         print(f"SKIPPED: no bare system: {reason}")
         return clean_root.SKIPPED
-    with tempfile.TemporaryDirectory(dir=options.keep) as folder:
-        copy = Path(folder) / "root"
-        subprocess.run(["cp", "-a", "--reflink=auto", system, copy], check=True)
-        inner = [sys.executable, "-B", __file__, "--portable", options.portable, "--keep", options.keep, "--checkout",
-                 options.checkout, "--inside", copy]
-        return subprocess.run(["unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "--propagation",
-                               "private", *inner], check=False).returncode
+    return clean_root.in_copy(system, options.keep, __file__, "--portable", options.portable, "--checkout", options.checkout)
 
 
 def main():
