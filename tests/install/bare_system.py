@@ -1,4 +1,7 @@
-"""Makes a bare Debian in a folder with debootstrap, and downloads packages to be installed there."""
+"""Makes a bare Debian in a folder with debootstrap, and downloads packages to be installed there.
+
+For another processor, all packages are there, unpacked by mmdebstrap: its emulated dpkg and scripts would take most of an hour.
+"""
 import hashlib
 import os
 import shutil
@@ -12,7 +15,9 @@ ENVIRONMENT.update({name: value for name, value in os.environ.items() if name.lo
 SCRIPTS = Path("/usr/share/debootstrap/scripts")
 UNRELEASED = ("forky", "sid")  # have no updates, or expired ones
 KEPT_SECONDS = 24 * 3600
-DOWNLOADING = 1800  # seconds until a download counts as stuck; unpacking is part of it, for some processors emulated
+DOWNLOADING = 1800  # seconds until a download counts as stuck; unpacking is part of it
+MERGED = Path("/usr/share/mmdebstrap/hooks/merged-usr")
+ALTERNATIVES = {"usr/bin/awk": "mawk"}
 DEVICES = [("null", 1, 3), ("zero", 1, 5), ("full", 1, 7), ("random", 1, 8), ("urandom", 1, 9), ("tty", 5, 0),
            ("fuse", 10, 229)]
 
@@ -25,7 +30,7 @@ def find_or_make(keep, wanted, release=None, is_new=False, arch=None):
     """Returns the folder of a bare system in which apt-get can install `wanted` without a network. It is kept in `keep`.
 
     `wanted`: names of packages, and paths of .debs. `release`: default is the release of this system. `arch`: Debian's name of
-    a processor whose programs can run here; default is this system's.
+    another processor, whose programs can run here; `wanted`, which are names then, are installed already.
     """
     if reason := why_not():
         raise Impossible(reason)
@@ -39,7 +44,10 @@ def find_or_make(keep, wanted, release=None, is_new=False, arch=None):
         if os.path.ismount(old / "proc"):  # by a debootstrap that was killed
             subprocess.run(["umount", old / "proc"], check=True)
         shutil.rmtree(old)
-    make(keep / "unfinished", sources, codename, wanted, arch)
+    if arch:
+        make_unpacked(keep / "unfinished", sources, codename, wanted, arch)
+    else:
+        make(keep / "unfinished", sources, codename, wanted)
     os.utime(keep / "unfinished")
     return (keep / "unfinished").rename(system)
 
@@ -103,10 +111,10 @@ def apt_options(folder, kind, release=None):
     return ["-qq", *(word for name, value in settings.items() for word in ("-o", f"{name}={value}"))]
 
 
-def make(system, sources, codename, wanted, arch):
+def make(system, sources, codename, wanted):
     mirror = sources[0].split()[0]
     script = SCRIPTS / codename
-    needs_network("debootstrap", "--variant=minbase", *([f"--arch={arch}"] if arch else []), codename, system, mirror,
+    needs_network("debootstrap", "--variant=minbase", codename, system, mirror,
                   script if script.exists() else SCRIPTS / "sid")  # a new release has no script in this debootstrap
     (system / "etc/apt/sources.list").write_text("".join(f"deb {source}\n" for source in sources), encoding="utf-8")
     if codename in UNRELEASED:  # a mirror that is late is good enough
@@ -121,6 +129,24 @@ def make(system, sources, codename, wanted, arch):
     install = ["install", "--no-install-recommends", *names]
     output(*inside, "--simulate", *install)  # an unsatisfiable dependency is not a network failure
     needs_network(*inside, "--download-only", "--yes", *install)
+
+
+def make_unpacked(system, sources, codename, wanted, arch):
+    described = ('for deb in "$1"/var/cache/apt/archives/*.deb; do dpkg-deb -f "$deb"; '
+                 'printf "Status: install ok installed\\n\\n"; done >"$1/var/lib/dpkg/status"')
+    needs_network("mmdebstrap", "--variant=extract", f"--arch={arch}", "--include=?essential",
+                  f"--include={','.join(['apt', *wanted])}", f"--hook-dir={MERGED}",
+                  f"--extract-hook={described}", codename, system, *[f"deb {source}" for source in sources])
+    # What the packages' scripts would have done, as far as programs that are run here need it.
+    for name in ("passwd", "group"):
+        shutil.copy(system / f"usr/share/base-passwd/{name}.master", system / "etc" / name)
+    for folder in ("proc", "sys", "root", "usr/local/bin"):
+        (system / folder).mkdir(parents=True, exist_ok=True)
+    for name, target in ALTERNATIVES.items():
+        (system / name).symlink_to(target)
+    (system / "etc/mtab").symlink_to("../proc/self/mounts")
+    shutil.copy("/etc/resolv.conf", system / "etc/resolv.conf")
+    output("chroot", system, "ldconfig")
 
 
 def needs_network(*words):
