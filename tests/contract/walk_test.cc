@@ -1,7 +1,7 @@
 #include <algorithm>
-#include <atomic>
 
 #include "tests/contract/sample_test.h"
+#include "tests/unit/support/counting_source.h"
 
 namespace recordfs::contract {
 namespace {
@@ -42,38 +42,22 @@ TEST_P(WalkTest, UndamagedFileHasNoDamagedRegion) {
   }
 }
 
-// Counts the bytes read through it.
-class CountingSource final : public Source {
- public:
-  explicit CountingSource(std::shared_ptr<const Source> source) : source_(std::move(source)) {}
-  std::uint64_t size() const override { return source_->size(); }
-  Result<std::size_t> read_at(const RequestContext& context, Position at, MutableBytes out) const override {
-    count_ += out.size();
-    return source_->read_at(context, at, out);
-  }
-  std::uint64_t take_count() const { return count_.exchange(0); }
-
- private:
-  const std::shared_ptr<const Source> source_;
-  mutable std::atomic<std::uint64_t> count_{0};
-};
-
 // Not counting the chunk that the step returns, which some formats verify during the scan.
 TEST_P(WalkTest, OneStepReadsAtMostAboutScanBytes) {
   constexpr std::uint64_t kSlack = 4 * 65536;  // the frames at both ends of a step, and the one before a damaged frame
   Limits limits;
   limits.scan_bytes = 4096;
-  const auto source = std::make_shared<CountingSource>(source_of(bytes()));
+  const auto source = std::make_shared<testing::CountingSource>(std::string(bytes()));
   auto container = sample().format->open({}, source, limits);
   if (!container) return;
-  source->take_count();
+  source->take_read_bytes();
   std::uint64_t steps = 0;
   for (std::optional<ChunkKey> at = (*container)->traits().first; at;) {
     ASSERT_LE(steps++, bytes().size()) << "the scan does not end";
     const auto step = (*container)->scan({}, *at);
     ASSERT_TRUE(step);
     const std::uint64_t own = step->chunk ? step->chunk->end - step->chunk->begin : 0;
-    EXPECT_LE(source->take_count(), limits.scan_bytes + own + kSlack) << "step at " << at->position;
+    EXPECT_LE(source->take_read_bytes(), limits.scan_bytes + own + kSlack) << "step at " << at->position;
     at = step->next;
   }
 }

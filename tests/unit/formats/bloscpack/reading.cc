@@ -3,36 +3,24 @@
 #include <gtest/gtest.h>
 
 #include "core/formats/bloscpack/format.h"
+#include "tests/unit/formats/container_reading.h"
 
 namespace recordfs::bloscpack {
 
 std::unique_ptr<Container> open_bytes(const std::string& bytes, const Limits& limits) {
-  auto source = std::make_shared<MemorySource>(Buffer::copy_of({}, as_bytes(bytes)).value());
-  auto container = kFormat.open({}, std::move(source), limits);
+  auto container = kFormat.open({}, testing::memory_source(bytes), limits);
   if (!container) ADD_FAILURE() << to_string(container.error());
   return container ? std::move(*container) : nullptr;
 }
 
 Read read_all(const Container& container) {
+  testing::ScannedFile file = testing::scan_all(container);
   Read all;
-  for (std::optional<ChunkKey> at = container.traits().first; at;) {
-    auto step = container.scan({}, *at);
-    if (!step) {
-      ADD_FAILURE() << to_string(step.error());
-      break;
-    }
-    all.damage.insert(all.damage.end(), step->damage.begin(), step->damage.end());
-    at = step->next;
-    if (!step->chunk) continue;
-    auto chunk = container.decode({}, *step->chunk);
-    for (std::uint64_t i = 0; i < step->chunk->records.value_or(0); ++i) {
-      all.chunks.push_back(*step->chunk);
-      if (!chunk) {
-        all.records.push_back("!" + chunk.error().detail);
-        continue;
-      }
-      auto bytes = (*chunk)->read({}, 0, (*chunk)->payload_size());
-      all.records.push_back(bytes ? std::string(as_text(bytes->bytes)) : "!" + bytes.error().detail);
+  all.damage = std::move(file.damage);
+  for (const ChunkInfo& info : file.chunks) {
+    for (std::string& record : testing::texts_in(container, info)) {
+      all.chunks.push_back(info);
+      all.records.push_back(std::move(record));
     }
   }
   return all;

@@ -9,59 +9,38 @@
 namespace recordfs::leveldb_log {
 namespace {
 
-std::shared_ptr<const Source> source_of(const std::string& name, std::string_view bytes) {
-  return std::make_shared<MemorySource>(std::move(*Buffer::copy_of({}, as_bytes(bytes))), name);
-}
-
 void read_chunk(const Container& container, const ChunkInfo& info, Reading& reading) {
-  const auto chunk = container.decode({}, info);
-  ASSERT_TRUE(chunk) << to_string(chunk.error());
-  const Layout& layout = (*chunk)->layout();
-  EXPECT_EQ(layout.records(), info.records);
-  EXPECT_EQ(layout.total(), info.decoded_size);
-  for (std::uint64_t i = 0; i < layout.records(); ++i) {
-    if (const Error* why = layout.failure(i)) {
-      reading.failures.push_back(*why);
-      continue;
-    }
-    const Extent extent = layout.extent(i);
-    const auto bytes = (*chunk)->read({}, extent.begin, extent.size);
-    ASSERT_TRUE(bytes);
-    reading.records.emplace_back(as_text(bytes->bytes));
+  auto records = testing::records_in(container, info);
+  const auto layout = container.layout({}, info);
+  ASSERT_TRUE(records && layout) << to_string(records.error());
+  EXPECT_EQ(records->size(), info.records);
+  EXPECT_EQ(layout->total(), info.decoded_size);
+  for (auto& record : *records) {
+    record ? reading.records.push_back(std::move(*record)) : reading.failures.push_back(record.error());
   }
 }
 
 }  // namespace
 
 std::unique_ptr<Container> open_log(std::string_view bytes, const Limits& limits) {
-  auto container = kFormat.open({}, source_of("", bytes), limits);
-  return container ? std::move(*container) : nullptr;
+  return testing::open_as(kFormat, bytes, limits);
 }
 
 std::unique_ptr<Container> open_log_named(const std::string& name, std::string_view bytes) {
-  auto container = kFormat.open({}, source_of(name, bytes), {});
+  auto container = kFormat.open({}, testing::memory_source(bytes, name), {});
   return container ? std::move(*container) : nullptr;
 }
 
 std::unique_ptr<Container> open_in_database(const std::string& name, std::string_view bytes) {
-  auto log = open_in_database({}, source_of(name, bytes), {});
+  auto log = open_in_database({}, testing::memory_source(bytes, name), {});
   return log ? std::move(log->container) : nullptr;
 }
 
 Reading read_all(const Container& container) {
   Reading reading;
-  for (std::optional<ChunkKey> at = container.traits().first; at;) {
-    auto step = container.scan({}, *at);
-    if (!step) {
-      ADD_FAILURE() << to_string(step.error());
-      break;
-    }
-    ++reading.steps;
-    if (step->chunk) read_chunk(container, *step->chunk, reading);
-    if (step->chunk) reading.chunks.push_back(*step->chunk);
-    for (DamagedRegion& region : step->damage) reading.damage.push_back(std::move(region));
-    at = step->next;
-  }
+  testing::ScannedFile& file = reading;
+  file = testing::scan_all(container);
+  for (const ChunkInfo& info : reading.chunks) read_chunk(container, info, reading);
   return reading;
 }
 

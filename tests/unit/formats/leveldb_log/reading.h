@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/formats/container.h"
+#include "tests/unit/formats/container_reading.h"
 
 namespace recordfs::leveldb_log {
 
@@ -16,12 +17,9 @@ std::unique_ptr<Container> open_log_named(const std::string& name, std::string_v
 // The same as a database reads it.
 std::unique_ptr<Container> open_in_database(const std::string& name, std::string_view bytes);
 
-struct Reading {
+struct Reading : testing::ScannedFile {
   std::vector<std::string> records;  // the readable ones
   std::vector<Error> failures;       // of the unreadable ones
-  std::vector<DamagedRegion> damage;
-  std::vector<ChunkInfo> chunks;
-  std::uint64_t steps = 0;
 };
 
 // Scans the whole log. Expects every step and every chunk to succeed.

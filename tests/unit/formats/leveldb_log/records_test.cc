@@ -35,8 +35,8 @@ TEST(Records, RecordSpanningFramesBelongsToTheFrameInWhichItBegins) {
   EXPECT_EQ(reading.chunks[1].begin, reading.chunks[0].end);
 }
 
-class LeftOver : public testing::TestWithParam<std::size_t> {};
-INSTANTIATE_TEST_SUITE_P(Bytes, LeftOver, testing::Range(std::size_t{0}, std::size_t{13}));
+class LeftOver : public ::testing::TestWithParam<std::size_t> {};
+INSTANTIATE_TEST_SUITE_P(Bytes, LeftOver, ::testing::Range(std::size_t{0}, std::size_t{13}));
 
 TEST_P(LeftOver, RecordAfterBytesLeftOverInAFrameIsRead) {
   for (const std::size_t size : {0u, 1u, 300u}) {

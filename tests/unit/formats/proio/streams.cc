@@ -3,30 +3,13 @@
 #include "core/base/protobuf.h"
 #include "core/formats/proio/format.h"
 #include "core/formats/proio/wire.h"
+#include "tests/unit/formats/container_reading.h"
 
 namespace recordfs::proio {
 namespace {
 
 void put_u32(std::string& out, std::size_t value) {
   for (int i = 0; i < 4; ++i) out.push_back(static_cast<char>(value >> (8 * i)));
-}
-
-void read_bucket(const Container& container, const ChunkInfo& info, Reading& reading) {
-  const auto chunk = container.decode({}, info);
-  if (!chunk) {
-    reading.events.insert(reading.events.end(), info.records.value_or(0), "!" + chunk.error().detail);
-    return;
-  }
-  const Layout& layout = (*chunk)->layout();
-  for (std::uint64_t i = 0; i < layout.records(); ++i) {
-    if (const Error* failure = layout.failure(i)) {
-      reading.events.push_back("!" + failure->detail);
-      continue;
-    }
-    const Extent extent = layout.extent(i);
-    const auto slice = (*chunk)->read({}, extent.begin, extent.size);
-    reading.events.push_back(slice ? std::string(as_text(slice->bytes)) : "!" + slice.error().detail);
-  }
 }
 
 }  // namespace
@@ -97,24 +80,17 @@ std::string file_descriptor(const std::string& name, const std::vector<std::stri
   return file;
 }
 
-std::shared_ptr<const Source> source_of(std::string_view bytes) {
-  return std::make_shared<MemorySource>(*Buffer::copy_of({}, as_bytes(bytes)));
-}
+std::shared_ptr<const Source> source_of(std::string_view bytes) { return testing::memory_source(bytes); }
 
 std::unique_ptr<Container> open_bytes(std::string_view bytes, const Limits& limits) {
-  auto container = kFormat.open({}, source_of(bytes), limits);
-  return container ? std::move(*container) : nullptr;
+  return testing::open_as(kFormat, bytes, limits);
 }
 
-Reading read_all(const Container& container, std::uint64_t size) {
-  Reading reading;
-  for (std::optional<ChunkKey> key = container.traits().first; key && reading.steps <= size; ++reading.steps) {
-    auto step = container.scan({}, *key);
-    if (!step) break;
-    if (step->chunk) reading.buckets.push_back(*step->chunk);
-    if (step->chunk) read_bucket(container, *step->chunk, reading);
-    reading.damage.insert(reading.damage.end(), step->damage.begin(), step->damage.end());
-    key = step->next;
+Reading read_all(const Container& container, std::uint64_t) {
+  testing::ScannedFile file = testing::scan_all(container);
+  Reading reading{std::move(file.chunks), std::move(file.damage), {}, file.steps};
+  for (const ChunkInfo& info : reading.buckets) {
+    for (std::string& event : testing::texts_in(container, info)) reading.events.push_back(std::move(event));
   }
   return reading;
 }

@@ -4,31 +4,10 @@
 #include <gtest/gtest.h>
 
 #include "core/formats/recordio/format.h"
+#include "tests/unit/formats/container_reading.h"
 
 namespace recordfs::recordio {
 namespace {
-
-void read_chunk(const Container& container, const ChunkInfo& info, Reading& reading) {
-  auto chunk = container.decode({}, info);
-  if (!chunk) {
-    reading.failures.push_back(chunk.error());
-    return;
-  }
-  const Layout& layout = (*chunk)->layout();
-  for (std::uint64_t i = 0; i < layout.records(); ++i) {
-    if (const Error* failure = layout.failure(i)) {
-      reading.failures.push_back(*failure);
-      continue;
-    }
-    const Extent extent = layout.extent(i);
-    auto slice = (*chunk)->read({}, extent.begin, extent.size);
-    if (slice) {
-      reading.records.emplace_back(as_text(slice->bytes));
-    } else {
-      reading.failures.push_back(slice.error());
-    }
-  }
-}
 
 void expect_located(const Container& container, const ChunkInfo& info) {
   if (!container.traits().has_seek_structure) return;
@@ -44,29 +23,26 @@ void expect_located(const Container& container, const ChunkInfo& info) {
 }  // namespace
 
 std::unique_ptr<Container> open_file(std::string_view bytes, const Limits& limits) {
-  auto opened = kFormat.open({}, std::make_shared<MemorySource>(Buffer::copy_of({}, as_bytes(bytes)).value()), limits);
-  return opened ? std::move(*opened) : nullptr;
+  return testing::open_as(kFormat, bytes, limits);
 }
 
 Reading read_all(const Container& container) {
+  testing::ScannedFile file = testing::scan_all(container);
   Reading reading;
-  for (std::optional<ChunkKey> at = container.traits().first; at;) {
-    const auto step = container.scan({}, *at);
-    if (!step) {
-      ADD_FAILURE() << to_string(step.error());
-      break;
-    }
-    for (const DamagedRegion& region : step->damage) {
-      reading.damage.push_back(fmt::format("[{},{}) {}: {}", region.begin, region.end,
-                                           recordfs::to_string(region.damage_class), region.reason));
-    }
-    if (step->chunk) {
-      expect_located(container, *step->chunk);
-      reading.chunks.push_back(*step->chunk);
-      read_chunk(container, *step->chunk, reading);
-    }
-    at = step->next;
+  for (const DamagedRegion& region : file.damage) {
+    reading.damage.push_back(fmt::format("[{},{}) {}: {}", region.begin, region.end,
+                                         recordfs::to_string(region.damage_class), region.reason));
   }
+  for (const ChunkInfo& info : file.chunks) {
+    expect_located(container, info);
+    auto records = testing::records_in(container, info);
+    if (!records) reading.failures.push_back(records.error());
+    for (std::size_t i = 0; records && i < records->size(); ++i) {
+      Result<std::string>& record = (*records)[i];
+      record ? reading.records.push_back(std::move(*record)) : reading.failures.push_back(record.error());
+    }
+  }
+  reading.chunks = std::move(file.chunks);
   return reading;
 }
 

@@ -3,34 +3,29 @@
 #include <memory>
 #include <random>
 #include <string>
-#include <utility>
 
 #include <gtest/gtest.h>
 
-#include "core/formats/riegeli/framing.h"
+#include "core/formats/riegeli/format.h"
+#include "core/formats/riegeli/wire.h"
 #include "tests/unit/formats/riegeli/files.h"
+#include "tests/unit/support/counting_source.h"
 
 namespace recordfs::riegeli {
 namespace {
 
-// Counts the reads, and fails those of one byte.
-class CountingSource final : public Source {
+using testing::CountingSource;
+
+// Fails reads of one byte.
+class BadSectorSource final : public ForwardingSource {
  public:
-  explicit CountingSource(std::string bytes) : bytes_(std::move(bytes)) {}
-  std::uint64_t size() const override { return bytes_.size(); }
-  Result<std::size_t> read_at(const RequestContext&, Position at, MutableBytes out) const override {
-    ++reads;
+  explicit BadSectorSource(const std::string& bytes) : ForwardingSource(std::make_shared<CountingSource>(bytes)) {}
+  Result<std::size_t> read_at(const RequestContext& context, Position at, MutableBytes out) const override {
     if (at <= bad_sector && bad_sector - at < out.size()) return Error{Code::kIo, bad_sector, "bad sector"};
-    const auto length = static_cast<std::size_t>(std::min<std::uint64_t>(out.size(), bytes_.size() - at));
-    copy_bytes(as_bytes(bytes_).subspan(static_cast<std::size_t>(at), length), out);
-    return length;
+    return below().read_at(context, at, out);
   }
 
-  mutable int reads = 0;
   Position bad_sector = UINT64_MAX;
-
- private:
-  const std::string bytes_;
 };
 
 TEST(Locate, SmallChunkNeedsOneRead) {
@@ -39,17 +34,17 @@ TEST(Locate, SmallChunkNeedsOneRead) {
   const auto container = open({}, source, {});
   ASSERT_TRUE(container);
   for (const ChunkInfo& chunk : walk(**container, file.size()).chunks) {
-    source->reads = 0;
+    source->take_reads();
     const auto found = (*container)->locate({}, chunk.begin);
     ASSERT_TRUE(found && *found);
     EXPECT_EQ((*found)->end, chunk.end);
-    EXPECT_LE(source->reads, 2) << "one more for a chunk that began in the block before";
+    EXPECT_LE(source->take_reads(), 2u) << "one more for a chunk that began in the block before";
   }
 }
 
 TEST(Locate, BadSectorInDataDoesNotHideOtherChunksOfItsBlock) {
   const std::string file = many_chunks(2 * kBlockSize);
-  const auto source = std::make_shared<CountingSource>(file);
+  const auto source = std::make_shared<BadSectorSource>(file);
   const auto container = open({}, source, {});
   ASSERT_TRUE(container);
   const auto chunks = walk(**container, file.size()).chunks;

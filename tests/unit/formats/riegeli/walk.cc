@@ -5,24 +5,7 @@
 namespace recordfs::riegeli {
 
 std::unique_ptr<Container> open_bytes(std::string_view bytes, const Limits& limits) {
-  auto buffer = Buffer::copy_of({}, as_bytes(bytes));
-  if (!buffer) return nullptr;
-  auto container = kFormat.open({}, std::make_shared<MemorySource>(std::move(*buffer)), limits);
-  return container ? std::move(*container) : nullptr;
-}
-
-Walk walk(const Container& container, std::uint64_t size) {
-  Walk all;
-  std::optional<ChunkKey> key = container.traits().first;
-  while (key && all.steps <= size) {
-    auto step = container.scan({}, *key);
-    if (!step) return all;
-    ++all.steps;
-    if (step->chunk) all.chunks.push_back(*step->chunk);
-    all.damage.insert(all.damage.end(), step->damage.begin(), step->damage.end());
-    key = step->next;
-  }
-  return all;
+  return testing::open_as(kFormat, bytes, limits);
 }
 
 Result<std::vector<std::string>> records_of(const Chunk& chunk) {

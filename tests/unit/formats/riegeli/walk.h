@@ -8,19 +8,15 @@
 #include <vector>
 
 #include "core/formats/container.h"
+#include "tests/unit/formats/container_reading.h"
 
 namespace recordfs::riegeli {
 
 std::unique_ptr<Container> open_bytes(std::string_view bytes, const Limits& limits = {});
 
-struct Walk {
-  std::vector<ChunkInfo> chunks;
-  std::vector<DamagedRegion> damage;
-  std::uint64_t steps = 0;
-};
+using Walk = testing::ScannedFile;
 
-// Returns all steps from the first. Gives up after size + 1 steps.
-Walk walk(const Container& container, std::uint64_t size);
+inline Walk walk(const Container& container, std::uint64_t) { return testing::scan_all(container); }
 
 struct ReadRecord {
   Position chunk_begin = 0;

@@ -11,6 +11,7 @@
 #include "core/formats/container.h"
 #include "core/formats/rocksdb_blob/format.h"
 #include "core/hash/crc32c.h"
+#include "tests/unit/formats/container_reading.h"
 
 namespace recordfs::rocksdb_blob {
 
@@ -55,13 +56,8 @@ inline std::string shown(const std::string& key, const std::string& value) {
   return varint(key.size()) + key + varint(value.size()) + value;
 }
 
-inline std::shared_ptr<const Source> source_of(const std::string& bytes) {
-  return std::make_shared<MemorySource>(Buffer::copy_of({}, as_bytes(bytes)).value());
-}
-
 inline std::unique_ptr<Container> open_bytes(const std::string& bytes, const Limits& limits = {}) {
-  auto container = kFormat.open({}, source_of(bytes), limits);
-  return container ? std::move(*container) : nullptr;
+  return testing::open_as(kFormat, bytes, limits);
 }
 
 struct Reading {
@@ -72,21 +68,15 @@ struct Reading {
 };
 
 inline void read_chunk(const Container& container, const ChunkInfo& info, Reading& reading) {
-  const auto chunk = container.decode({}, info);
-  if (!chunk) {
-    reading.errors.push_back(chunk.error());
+  const auto records = testing::records_in(container, info);
+  if (!records) {
+    reading.errors.push_back(records.error());
     reading.records.insert(reading.records.end(), static_cast<std::size_t>(info.records.value_or(0)), "!");
     return;
   }
-  const Layout& layout = (*chunk)->layout();
-  for (std::uint64_t i = 0; i < layout.records(); ++i) {
-    const Extent extent = layout.extent(i);
-    if (layout.failure(i) != nullptr) {
-      reading.errors.push_back(*layout.failure(i));
-      reading.records.emplace_back("!");
-    } else {
-      reading.records.emplace_back(as_text((*chunk)->read({}, extent.begin, extent.size)->bytes));
-    }
+  for (const auto& record : *records) {
+    if (!record) reading.errors.push_back(record.error());
+    reading.records.push_back(record.value_or("!"));
   }
 }
 
@@ -94,18 +84,11 @@ inline Reading read_bytes(const std::string& bytes, const Limits& limits = {}) {
   Reading reading;
   const auto container = open_bytes(bytes, limits);
   if (!container) return reading;
-  std::uint64_t steps = 0;
-  for (std::optional<ChunkKey> at = container->traits().first; at;) {
-    if (steps++ > bytes.size()) {
-      ADD_FAILURE() << "the scan does not end";
-      return reading;
-    }
-    const auto step = container->scan({}, *at);
-    if (!step) return reading;
-    for (const DamagedRegion& region : step->damage) reading.damage.push_back(region);
-    if (step->chunk) read_chunk(*container, *step->chunk, reading);
-    if (step->chunk && step->chunk->records != 0u) reading.chunks.push_back(*step->chunk);
-    at = step->next;
+  testing::ScannedFile file = testing::scan_all(*container);
+  reading.damage = std::move(file.damage);
+  for (const ChunkInfo& info : file.chunks) {
+    read_chunk(*container, info, reading);
+    if (info.records != 0u) reading.chunks.push_back(info);
   }
   return reading;
 }

@@ -10,7 +10,7 @@ namespace {
 using Records = std::vector<std::string>;
 
 int bid(const std::string& bytes, ProbeDepth depth, std::string_view name = "x") {
-  return *kFormat.probe({}, *source_of(bytes), name, depth);
+  return *kFormat.probe({}, *testing::memory_source(bytes), name, depth);
 }
 
 const std::string kTwo = head() + record("a", "one") + record("b", "two") + footer(2);

@@ -10,6 +10,7 @@
 #include "core/formats/container.h"
 #include "core/formats/tfrecord/format.h"
 #include "core/hash/crc32c.h"
+#include "tests/unit/formats/container_reading.h"
 
 namespace recordfs::tfrecord {
 
@@ -27,9 +28,7 @@ inline std::string framed(const std::string& data) {
   return with_checksum(number(data.size(), 8)) + with_checksum(data);
 }
 
-inline std::shared_ptr<const Source> source_of(const std::string& bytes) {
-  return std::make_shared<MemorySource>(Buffer::copy_of({}, as_bytes(bytes)).value());
-}
+inline std::shared_ptr<const Source> source_of(const std::string& bytes) { return testing::memory_source(bytes); }
 
 struct Reading {
   std::vector<ChunkInfo> chunks;
@@ -39,29 +38,15 @@ struct Reading {
 
 inline Reading read_bytes(const std::string& bytes, const Limits& limits = {}) {
   Reading reading;
-  const auto container = kFormat.open({}, source_of(bytes), limits);
+  const auto container = testing::open_as(kFormat, bytes, limits);
   if (!container) return reading;
-  std::uint64_t steps = 0;
-  for (std::optional<ChunkKey> at = (*container)->traits().first; at;) {
-    if (steps++ > bytes.size()) {
-      ADD_FAILURE() << "the scan does not end";
-      return reading;
-    }
-    const auto step = (*container)->scan({}, *at);
-    if (!step) return reading;
-    for (const DamagedRegion& region : step->damage) reading.damage.push_back(region);
-    if (step->chunk) reading.chunks.push_back(*step->chunk);
-    at = step->next;
+  testing::ScannedFile file = testing::scan_all(*container);
+  for (const ChunkInfo& info : file.chunks) {
+    const auto records = testing::records_in(*container, info);
+    for (std::size_t i = 0; records && i < records->size(); ++i) reading.records.push_back((*records)[i].value_or("!"));
   }
-  for (const ChunkInfo& info : reading.chunks) {
-    const auto chunk = (*container)->decode({}, info);
-    for (std::uint64_t i = 0; chunk && i < (*chunk)->layout().records(); ++i) {
-      const Extent extent = (*chunk)->layout().extent(i);
-      const bool is_good = (*chunk)->layout().failure(i) == nullptr;
-      reading.records.push_back(is_good ? std::string(as_text((*chunk)->read({}, extent.begin, extent.size)->bytes))
-                                        : "!");
-    }
-  }
+  reading.chunks = std::move(file.chunks);
+  reading.damage = std::move(file.damage);
   return reading;
 }
 
