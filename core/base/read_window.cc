@@ -118,15 +118,7 @@ Result<std::size_t> WindowedSource::read_kept(const RequestContext& context, Pos
 
 Result<Slice> WindowedSource::view_at(const RequestContext& context, Position at, std::uint64_t size) const {
   ReadWindow* const window = ReadWindow::of(context, *this);
-  return window == nullptr ? view(context, at, size) : window->view(context, *this, at, size, size);
-}
-
-Result<Slice> WindowedSource::view_front(const RequestContext& context, Position at, std::uint64_t size) const {
-  ReadWindow* const window = ReadWindow::of(context, *this);
-  if (window != nullptr) return window->view(context, *this, at, size, 1);
-  ASSIGN_OR_RETURN(const auto piece, kept(context, at, 1));
-  if (piece) return front_of(*piece, at, size);
-  return on_unreadable_ == OnUnreadable::kFail ? below().view_front(context, at, size) : view(context, at, size);
+  return window == nullptr ? view(context, at, size) : window->view(context, *this, at, size);
 }
 
 ReadWindow* ReadWindow::of(const RequestContext& context, const WindowedSource& source) {
@@ -151,12 +143,12 @@ Result<std::size_t> ReadWindow::read(const RequestContext& context, const Window
 }
 
 Result<Slice> ReadWindow::view(const RequestContext& context, const WindowedSource& source, Position at,
-                               std::uint64_t size, std::uint64_t least) {
+                               std::uint64_t size) {
   const Source& below = source.below();
   if (pass_ != nullptr) {
     const std::uint64_t there = std::min(size, below.size() - std::min(at, below.size()));
     const Bytes bytes = part(context, below, at, there);
-    if (bytes.size() >= std::min(least, there)) return Slice{bytes, piece_};
+    if (bytes.size() == there) return Slice{bytes, piece_};
     return source.Source::view_at(context, at, size);
   }
   if (const auto bytes = held(context, source, at, size)) return Slice{*bytes, window_};

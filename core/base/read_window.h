@@ -42,7 +42,6 @@ class WindowedSource final : public ForwardingSource {
 
   Result<std::size_t> read_at(const RequestContext& context, Position at, MutableBytes out) const override;
   Result<Slice> view_at(const RequestContext& context, Position at, std::uint64_t size) const override;
-  Result<Slice> view_front(const RequestContext& context, Position at, std::uint64_t size) const override;
   Result<Position> next_data(const RequestContext& context, Position at) const override;
   std::optional<Error> unreadable_in(Position begin, Position end) const override {
     return unreadable_.error_in(begin, end);
@@ -112,9 +111,8 @@ class ReadWindow {
 
   static ReadWindow* of(const RequestContext& context, const WindowedSource& source);
   Result<std::size_t> read(const RequestContext& context, const WindowedSource& source, Position at, MutableBytes out);
-  // Returns `size` bytes, or fewer at the end of the source; `least` if a copy would be needed for more.
-  Result<Slice> view(const RequestContext& context, const WindowedSource& source, Position at, std::uint64_t size,
-                     std::uint64_t least);
+  // Returns `size` bytes, or fewer at the end of the source.
+  Result<Slice> view(const RequestContext& context, const WindowedSource& source, Position at, std::uint64_t size);
   // Returns `size` bytes from `at` on, or fewer at the end of the source; nullopt if the caller must read them itself.
   std::optional<Bytes> held(const RequestContext& context, const WindowedSource& source, Position at,
                             std::uint64_t size);

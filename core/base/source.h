@@ -56,12 +56,6 @@ class Source {
   // read_up_to(). The caller has checked `size` against Limits.
   virtual Result<Slice> view_at(const RequestContext& context, Position at, std::uint64_t size) const;
 
-  // Returns only the first of these bytes if more would need a copy, but at least one; otherwise like view_at(). A
-  // slice may keep more memory than its size.
-  virtual Result<Slice> view_front(const RequestContext& context, Position at, std::uint64_t size) const {
-    return view_at(context, at, size);
-  }
-
   // Returns the first position from `at` on that is not in a hole; size() if none follows. Returns `at` if the
   // filesystem does not report holes. Fails like read_at().
   virtual Result<Position> next_data(const RequestContext&, Position at) const { return std::min(at, size()); }
@@ -179,7 +173,7 @@ class FileSource final : public Source {
   mutable std::atomic<std::uint64_t> unchecked_{0};  // bytes of read_next() since the last comparison
 };
 
-// Forwards everything but view_at() and view_front(), which read_at() then serves, to another source.
+// Forwards everything but view_at(), which read_at() then serves, to another source.
 class ForwardingSource : public Source {
  public:
   std::string_view name() const override { return below_->name(); }

@@ -312,10 +312,6 @@ Result<Slice> RemoteSource::view_at(const RequestContext& context, Position at, 
   return Slice{.bytes = bytes, .owner = std::move(found.front())};
 }
 
-Result<Slice> RemoteSource::view_front(const RequestContext& context, Position at, std::uint64_t size) const {
-  return view_at(context, at, std::min(size, kBlock - at % kBlock));
-}
-
 void RemoteSource::expect_sequential_reads() const {
   const std::lock_guard lock(mutex_);
   ahead_.expect_all();

@@ -47,7 +47,6 @@ class RemoteSource final : public Source, public std::enable_shared_from_this<Re
   Result<std::size_t> read_next(const RequestContext& context, Position at, MutableBytes out) const override;
   std::uint64_t filesystem() const override { return kFilesystem; }
   Result<Slice> view_at(const RequestContext& context, Position at, std::uint64_t size) const override;
-  Result<Slice> view_front(const RequestContext& context, Position at, std::uint64_t size) const override;
   void expect_sequential_reads() const override;
   void will_need(Position begin, Position end) const override;
   bool is_remote() const override { return true; }

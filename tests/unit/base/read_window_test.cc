@@ -203,22 +203,18 @@ TEST(ReadWindow, ServesOnlyItsOwnContextAndSource) {
   EXPECT_EQ(windowed.below->reads.back(), (Read{6048, 24}));
 }
 
-TEST(ReadWindow, FrontOfAViewEndsWithThePieceOfAPass) {
+TEST(ReadWindow, ViewAcrossPiecesOfAPassIsWhole) {
   constexpr Position kEnd = PrefetchBuffer::kPiece;
   const Windowed file(2 * kEnd);
   PrefetchBuffer pass(file.source);
   ReadWindow window({}, file.source, &pass);
   const RequestContext context = RequestContext().with(window);
-  const auto front = file.source.view_front(context, kEnd - 10, 100);
-  ASSERT_TRUE(front);
-  ASSERT_EQ(front->bytes.size(), 10u);
-  EXPECT_EQ(front->bytes[9], NotingSource::byte_at(kEnd - 1));
   for (const RequestContext& any : {context, RequestContext()}) {
     const auto whole = file.source.view_at(any, kEnd - 10, 100);
     ASSERT_TRUE(whole);
     EXPECT_EQ(whole->bytes.size(), 100u);
   }
-  const auto beyond = file.source.view_front(context, 2 * kEnd, 100);
+  const auto beyond = file.source.view_at(context, 2 * kEnd, 100);
   EXPECT_TRUE(beyond && beyond->bytes.empty());
 }
 

@@ -214,9 +214,6 @@ TEST(RemoteSource, ViewInsideABlockIsNoCopy) {
   const auto across = source->view_at({}, 2 * kBlock - 10, 100);
   ASSERT_TRUE(across);
   EXPECT_EQ(as_text(across->bytes), bytes.substr(2 * kBlock - 10, 100));
-  const auto front = source->view_front({}, 2 * kBlock - 10, 100);
-  ASSERT_TRUE(front);
-  EXPECT_EQ(as_text(front->bytes), bytes.substr(2 * kBlock - 10, 10));
 }
 
 TEST(RemoteSource, OnlyThreadsThatMayWaitSendRequests) {
