@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "core/database/table.h"
 #include "core/formats/leveldb_table/seek.h"
 #include "core/hash/xxhash.h"
@@ -109,6 +111,16 @@ bool contradicts(const Table& table, Bytes stored, Bytes bound, bool is_last, co
   return order.is_known() && (is_last ? users.is_before(expected, key) : users.is_before(key, expected));
 }
 
+// Returns whether the keys of a table are not in the order of its family.
+bool has_other_order(const leveldb_table::Properties& table, std::string_view comparator) {
+  if (table.comparator.empty() || comparator.empty() || table.comparator == comparator) return false;
+  const auto without_timestamps = [](std::string_view name) {
+    return name.substr(0, name.size() - (name.ends_with(kWithTimestamps) ? kWithTimestamps.size() : 0));
+  };
+  if (without_timestamps(table.comparator) != without_timestamps(comparator)) return true;
+  return table.has_timestamps && table.comparator.ends_with(kWithTimestamps);
+}
+
 }  // namespace
 
 std::optional<std::string> unique_id_of(const leveldb_table::Properties& properties) {
@@ -125,6 +137,12 @@ Result<std::optional<Error>> compare_with_manifest(const RequestContext& context
                                                    const KeyOrder& order) {
   const auto other = std::optional(
       Error{.code = Code::kDamage, .detail = "the file is not the table that the MANIFEST names, but another one"});
+  if (has_other_order(table.properties(), expected.comparator)) {
+    return std::optional(Error{
+        .code = Code::kDamage,
+        .detail = fmt::format("the keys of the table are in the order of {}, and those of its family in that of {}",
+                              table.properties().comparator, expected.comparator)});
+  }
   const auto id = unique_id_of(table.properties());
   if (id && !expected.unique_id.empty()) return *id == expected.unique_id ? std::nullopt : other;
   const bool has_keys = expected.smallest.size() >= kTagSize && expected.largest.size() >= kTagSize;
@@ -135,6 +153,13 @@ Result<std::optional<Error>> compare_with_manifest(const RequestContext& context
   };
   const bool is_other = differs(edges.first, expected.smallest, false) || differs(edges.last, expected.largest, true);
   return is_other ? other : std::nullopt;
+}
+
+Result<bool> is_named_table(const RequestContext& context, const Source& source, const Table& table,
+                            const ExpectedTable& expected) {
+  if (table.dialect().is_rocksdb) return unique_id_of(table.properties()) == expected.unique_id;
+  ASSIGN_OR_RETURN(const Edges edges, EdgeReader(context, source, table).read());
+  return edges.first == expected.smallest && edges.last == expected.largest;
 }
 
 }  // namespace recordfs::database

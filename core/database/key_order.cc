@@ -8,8 +8,6 @@
 namespace recordfs::database {
 namespace {
 
-constexpr std::string_view kWithTimestamps = ".u64ts";
-
 std::strong_ordering bytewise(Bytes a, Bytes b) {
   const std::size_t common = std::min(a.size(), b.size());
   const int difference = common == 0 ? 0 : std::memcmp(a.data(), b.data(), common);

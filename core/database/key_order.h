@@ -15,6 +15,9 @@ namespace recordfs::database {
 // Stands for the comparator of tables that do not name one, and whose keys are not in bytewise order.
 inline constexpr std::string_view kUnprovedOrder = "unknown";
 
+// The end of the names of RocksDB's comparators with user-defined timestamps.
+inline constexpr std::string_view kWithTimestamps = ".u64ts";
+
 // Any thread.
 //
 // A stored key is the user's key; if the comparator has user-defined timestamps, 8 bytes with the timestamp follow it.

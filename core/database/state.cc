@@ -30,6 +30,10 @@ Age State::age_of(const TableFile& table) const {
 }
 
 std::string State::name_of(const TableFile& table) const {
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto moved = moved_.find(table.number); moved != moved_.end()) return moved->second;
+  }
   const auto found = table_names_.find(table.number);
   return found == table_names_.end() ? fmt::format("{:06}.{}", table.number, files_.is_rocksdb ? "sst" : "ldb")
                                      : found->second;
@@ -53,8 +57,25 @@ Result<std::shared_ptr<const Table>> State::table(const RequestContext& context,
                      .hidden = uncommitted_->empty() ? nullptr : uncommitted_};
   if (!is_recovered_) {
     about.expected = {.smallest = file.smallest, .largest = file.largest, .unique_id = file.unique_id};
+    const bool has_comparator = view != nullptr && view->state.family.comparator != kUnprovedOrder;
+    if (has_comparator) about.expected.comparator = view->state.family.comparator;
   }
   auto opened = Table::open(context, source, about, options_.limits);
+  if (!opened && opened.error().code == Code::kDamage && !is_recovered_) {
+    ASSIGN_OR_RETURN(auto moved, find_moved(context, file, about));
+    if (moved) {
+      report({.file = name,
+              .error = {.code = Code::kDamage,
+                        .detail = fmt::format("the file is not the table that the MANIFEST names, which is in {}",
+                                              moved->first)}});
+      {
+        const std::lock_guard lock(mutex_);
+        moved_[file.number] = std::move(moved->first);
+      }
+      const std::uint64_t bytes = moved->second->memory();
+      return tables_.add(file.number, std::move(moved->second), bytes);
+    }
+  }
   if (!opened) {
     if (!is_permanent(opened.error().code)) return std::move(opened).error();
     {
@@ -68,6 +89,28 @@ Result<std::shared_ptr<const Table>> State::table(const RequestContext& context,
   report_ineffective(name, (*opened)->range_deletions().ineffective());
   const std::uint64_t bytes = (*opened)->memory();
   return tables_.add(file.number, std::move(*opened), bytes);
+}
+
+Result<std::optional<State::MovedTable>> State::find_moved(const RequestContext& context, const TableFile& file,
+                                                           const TableContext& about) const {
+  for (const DirectoryEntry& entry : listing_) {
+    const bool may_be = entry.is.kind == FileKind::kTable && entry.size == file.size && entry.is.number != file.number;
+    if (!may_be) continue;
+    {
+      const std::lock_guard lock(mutex_);
+      if (searched_ == kMostSearched) break;
+      ++searched_;
+    }
+    const auto source = open_files_->open(entry.name);
+    if (!source && is_gone(source.error())) continue;
+    if (!source) return source.error();
+    auto opened = Table::open(context, *source, about, options_.limits);
+    if (!opened && !is_permanent(opened.error().code)) return std::move(opened).error();
+    if (!opened || (*opened)->damage()) continue;
+    ASSIGN_OR_RETURN(const bool is_named, is_named_table(context, **source, **opened, about.expected));
+    if (is_named) return std::optional(MovedTable(entry.name, std::move(*opened)));
+  }
+  return std::optional<MovedTable>();
 }
 
 void State::report_ineffective(const std::string& file, std::size_t deletions) const {

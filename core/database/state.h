@@ -1,6 +1,7 @@
 // The state of a database at one moment: its files, the writes of its logs, and what is lost.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -69,6 +70,7 @@ class State {
   void report_ineffective(const std::string& file, std::size_t deletions) const;
 
   Age age_of(const TableFile& table) const;
+  // Returns the name of the file with the table, after table() that in which it was found.
   std::string name_of(const TableFile& table) const;
   // Returns the name of a blob file; nullopt if the directory does not have it.
   std::optional<std::string> blob_name(std::uint64_t number) const;
@@ -81,6 +83,13 @@ class State {
   Loss loss_of(const TableFile& file, Loss part = {}) const;
 
  private:
+  static constexpr std::size_t kMostSearched = 1024;  // files
+  // Returns the table in another file of the directory that is the one that the MANIFEST names, and the file's name;
+  // nullopt if there is none. Looks in kMostSearched files in all.
+  using MovedTable = std::pair<std::string, std::shared_ptr<const Table>>;
+  Result<std::optional<MovedTable>> find_moved(const RequestContext& context, const TableFile& file,
+                                               const TableContext& about) const;
+
   friend class StateLoader;
   friend class LogLoader;
   explicit State(const Options& options)
@@ -106,8 +115,10 @@ class State {
   std::unique_ptr<OpenFiles> open_files_;
   mutable BoundedLru<std::uint64_t, std::shared_ptr<const Table>> tables_;
   std::unique_ptr<ProblemLog> problems_;
-  mutable std::mutex mutex_;                        // guards the next
-  mutable std::map<std::uint64_t, Code> failures_;  // by table: why it cannot be read
+  mutable std::mutex mutex_;                            // guards the next
+  mutable std::map<std::uint64_t, Code> failures_;      // by table: why it cannot be read
+  mutable std::map<std::uint64_t, std::string> moved_;  // by table: the name of the file that has it
+  mutable std::size_t searched_ = 0;                    // files in which find_moved() looked
 };
 
 }  // namespace recordfs::database

@@ -81,6 +81,15 @@ class DamagedDatabases(databases.Case):
                 self.assertRegex(said, rf"\Arecordfs: {torn}: byte \d+: .*, as after a crash, and the database opens without it"
                                        r" \(try: recordfs verify\)\n\Z")
 
+    @unittest.skipUnless(shutil.which("ldb"), "no ldb (Debian: rocksdb-tools)")
+    def test_tables_in_another_order_than_the_manifest_says(self):
+        for name in ("rocksdb7-reverse", "rocksdb7-timestamps"):
+            source = self.copy(f"database/{name}")
+            subprocess.run(["ldb", "repair", f"--db={source}"], check=True, capture_output=True)
+            statuses, whole = self.statuses(source, key="key00001")
+            self.assertEqual((statuses[:3], whole[:2]), ([commands.DAMAGE] * 3, [commands.DAMAGE] * 2), name)
+            self.assertRegex(self.said[0], "the keys of the table are in the order of .*, and those of its family in that of leveldb.Bytewise")
+
     def test_files_in_other_directories_are_no_damage(self):
         name = "database/rocksdb11-db-paths"
         self.name = name

@@ -96,6 +96,30 @@ TEST(DatabaseDamageTest, TableInThePlaceOfAnotherOneIsDamaged) {
   }
 }
 
+TEST(DatabaseDamageTest, SwappedTablesCostNoKey) {
+  for (const char* sample : {"leveldb-levels", "rocksdb11-file-checksums"}) {
+    const Copy copy(sample);
+    const auto intact = open_database(copy.folder());
+    std::vector<std::string> tables;
+    for (const File& file : intact->files()) {
+      if (file.kind == FileKind::kTable && file.state == File::State::kLive) tables.push_back(file.name);
+    }
+    ASSERT_GT(tables.size(), 1u) << sample;
+    const auto wanted = list_keys(*intact);
+    const std::string first = copy.read(tables[0]);
+    copy.write(tables[0], copy.read(tables[1]));
+    copy.write(tables[1], first);
+    const auto swapped = open_database(copy.folder());
+    const auto keys = list_keys(*swapped);
+    ASSERT_EQ(keys.size(), wanted.size()) << sample;
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      EXPECT_TRUE(keys[i].value == wanted[i].value && !keys[i].version.may_be_stale) << keys[i].key;
+    }
+    EXPECT_TRUE(has_problem(*swapped, tables[0], Code::kDamage)) << sample;
+    EXPECT_TRUE(has_problem(*swapped, tables[1], Code::kDamage)) << sample;
+  }
+}
+
 TEST(DatabaseDamageTest, UniqueIdentifierOfATableIsComparedInPlaceOfItsKeys) {
   const auto database = open_database(kCorpus + "rocksdb11-file-checksums");
   const auto files = database->files();
@@ -114,6 +138,17 @@ TEST(DatabaseDamageTest, UniqueIdentifierOfATableIsComparedInPlaceOfItsKeys) {
   EXPECT_EQ(Table::open({}, *source, about, {}).error().code, Code::kDamage);
   about.expected = {.smallest = other_key, .largest = other_key};
   EXPECT_EQ(Table::open({}, *source, about, {}).error().code, Code::kDamage);
+}
+
+TEST(DatabaseDamageTest, TableMustHaveTheComparatorOfItsFamilyExceptForTimestamps) {
+  const auto source = open_source({}, kCorpus + "rocksdb7-format1-zstd/000010.sst");
+  ASSERT_TRUE(source);
+  const auto opens = [&](std::string_view comparator) {
+    return Table::open({}, *source, {.expected = {.comparator = comparator}}, {}).has_value();
+  };
+  EXPECT_TRUE(opens("leveldb.BytewiseComparator"));
+  EXPECT_TRUE(opens("leveldb.BytewiseComparator.u64ts"));
+  EXPECT_FALSE(opens("rocksdb.ReverseBytewiseComparator"));
 }
 
 TEST(DatabaseDamageTest, LogsMayHaveWritesOfADroppedFamily) {
