@@ -3,9 +3,15 @@
 #include <algorithm>
 #include <cstddef>
 #include <filesystem>
+#include <map>
+#include <set>
 #include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
 
 #include "core/base/storage.h"
+#include "core/output/subdirectories.h"
 
 namespace recordfs {
 namespace {
@@ -40,6 +46,63 @@ std::vector<RecoveredFile> with_names(const std::vector<NamedFile>& set) {
                                          : full[i].substr(common.size())});
   }
   return files;
+}
+
+std::optional<struct stat> status_at(const std::string& path) {
+  struct stat st {};
+  return ::stat(path.c_str(), &st) == 0 ? std::optional(st) : std::nullopt;
+}
+
+std::string RecoveryOutputs::path_of(const std::string& name) const {
+  return (std::filesystem::path(directory) / name).string();
+}
+
+bool RecoveryOutputs::is_linked(const std::string& source, const std::string& target) const {
+  struct stat made {};
+  if (!links || ::lstat(target.c_str(), &made) != 0 || !S_ISREG(made.st_mode)) return false;
+  const auto read = status_at(source);
+  return read && read->st_dev == made.st_dev && read->st_ino == made.st_ino;
+}
+
+std::vector<std::string> RecoveryOutputs::conflicts(const std::vector<RecoveredFile>& files) const {
+  std::set<std::pair<dev_t, ino_t>> read;
+  const auto add = [&](const std::string& path) {
+    if (const auto st = status_at(path)) read.emplace(st->st_dev, st->st_ino);
+  };
+  for (const RecoveredFile& file : files) add(file.path);
+  if (!manifest.empty()) add(manifest);
+  const auto is_read = [&](const std::string& path) {
+    const auto st = status_at(path);
+    return st && read.contains(std::pair(st->st_dev, st->st_ino));
+  };
+  std::vector<std::string> found;
+  const auto refuse = [&](const std::string& path, std::string_view why) {
+    found.push_back(fmt::format("{}: {}", path, why));
+  };
+  if (!report.empty() && is_read(report)) refuse(report, kIsRead);
+  std::map<std::string, std::string> names;  // of the outputs, with their sources
+  for (const auto& [source, name] : files) {
+    if (!is_path_below(name)) {
+      refuse(source, "has no name for a file in the directory of the output");
+      continue;
+    }
+    const auto [other, is_new] = names.emplace(name, source);
+    if (!is_new) {
+      refuse(source, fmt::format("has the same name as {}", other->second));
+      continue;
+    }
+    const std::string target = path_of(name);
+    if (is_read(target) && !is_linked(source, target)) refuse(target, kIsRead);
+    if (is_report(target)) refuse(target, "is the report");
+  }
+  for (const auto& [name, source] : names) {
+    for (std::size_t slash = name.find('/'); slash != std::string::npos; slash = name.find('/', slash + 1)) {
+      const auto file = names.find(name.substr(0, slash));
+      if (file == names.end()) continue;
+      refuse(source, fmt::format("would be in a directory of the same name as {}", file->second));
+    }
+  }
+  return found;
 }
 
 }  // namespace recordfs

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -48,11 +47,6 @@ constexpr std::uint64_t kRecoveryMemory = 64u << 20;  // bytes of decoded chunks
 constexpr std::size_t kMostPrinted = 20;              // findings of a file
 constexpr mode_t kReadAndWrite = 0666;
 
-std::optional<struct stat> status_at(const std::string& path) {
-  struct stat st {};
-  return ::stat(path.c_str(), &st) == 0 ? std::optional(st) : std::nullopt;
-}
-
 // Returns the directory that a directory is in, with a slash.
 std::string above(const std::string& directory) {
   const std::string parent = std::filesystem::path(directory).parent_path().parent_path().string();
@@ -86,7 +80,6 @@ HelperProcess make_directory(const std::string& output) {
           }};
 }
 
-constexpr std::string_view kIsRead = "is a file that is read, which is never written";
 class Recover {
  public:
   explicit Recover(const RecoverOptions& options)
@@ -95,8 +88,12 @@ class Recover {
         place_(place_of(options.output)),
         report_(options.report, options.replaces),
         linker_(linker_of(options, place_)),
-        context_(options.reading, [](Severity, const std::string&) {},
-                 {place_ ? place_->directory_name : std::string(), report_.directory()}),
+        outputs_{.directory = place_ ? place_->directory_name : std::string(),
+                 .links = options.links,
+                 .manifest = options.manifest,
+                 .report = options.report,
+                 .is_report = [this](const std::string& path) { return report_.is_at(path); }},
+        context_(options.reading, [](Severity, const std::string&) {}, {outputs_.directory, report_.directory()}),
         progress_("recover", Progress::Unit::kBytes) {}
 
   int run() {
@@ -148,7 +145,9 @@ class Recover {
                                              options_.output, options_.output));
     }
     if (!place_->name.empty() && !files.empty()) files.front().name = place_->name;
-    if (!can_be_written(files)) return;
+    const std::vector<std::string> conflicts = outputs_.conflicts(files);
+    for (const std::string& text : conflicts) fail(kExitWrongUse, text);
+    if (!conflicts.empty()) return;
     if (const auto begun = report_.begin(); !begun) {
       fail_to_write(report_.path(), begun.error());
       return;
@@ -179,65 +178,9 @@ class Recover {
     for (RecoveredFile& file : with_names(set)) files.push_back(std::move(file));
   }
 
-  std::string path_of(const std::string& name) const {
-    return (std::filesystem::path(place_->directory_name) / name).string();
-  }
-
-  // Returns whether no file that the command writes is one that it reads, or another one that it writes. Prints those
-  // that are. Must be called before anything is written.
-  bool can_be_written(const std::vector<RecoveredFile>& files) {
-    std::map<std::pair<dev_t, ino_t>, std::string> read;  // paths by file
-    const auto add = [&](const std::string& path) {
-      if (const auto st = status_at(path)) read.emplace(std::pair(st->st_dev, st->st_ino), path);
-    };
-    for (const RecoveredFile& file : files) add(file.path);
-    if (!options_.manifest.empty()) add(options_.manifest);
-    bool is_possible = true;
-    const auto refuse = [&](const std::string& path, std::string_view why) {
-      fail(kExitWrongUse, fmt::format("{}: {}", path, why));
-      is_possible = false;
-    };
-    const auto is_read = [&](const std::string& path) {
-      const auto st = status_at(path);
-      return st && read.contains(std::pair(st->st_dev, st->st_ino));
-    };
-    if (report_.is_there() && is_read(report_.path())) refuse(report_.path(), kIsRead);
-    std::map<std::string, std::string> names;  // of the outputs, with their sources
-    for (const auto& [source, name] : files) {
-      if (!is_path_below(name)) {
-        refuse(source, "has no name for a file in the directory of the output");
-        continue;
-      }
-      const auto [other, is_new] = names.emplace(name, source);
-      if (!is_new) {
-        refuse(source, fmt::format("has the same name as {}", other->second));
-        continue;
-      }
-      const std::string target = path_of(name);
-      if (is_read(target) && !is_linked(source, target)) refuse(target, kIsRead);
-      if (report_.is_at(target)) refuse(target, "is the report");
-    }
-    for (const auto& [name, source] : names) {
-      for (std::size_t slash = name.find('/'); slash != std::string::npos; slash = name.find('/', slash + 1)) {
-        const auto file = names.find(name.substr(0, slash));
-        if (file == names.end()) continue;
-        refuse(source, fmt::format("would be in a directory of the same name as {}", file->second));
-      }
-    }
-    return is_possible;
-  }
-
-  // Returns whether an output of --link is the same file as its source, as after an earlier run.
-  bool is_linked(const std::string& source, const std::string& target) const {
-    struct stat made {};
-    if (!options_.links || ::lstat(target.c_str(), &made) != 0 || !S_ISREG(made.st_mode)) return false;
-    const auto read = status_at(source);
-    return read && read->st_dev == made.st_dev && read->st_ino == made.st_ino;
-  }
-
   // Returns false if no more files should be recovered.
   bool recover(const std::string& path, const std::string& name) {
-    const std::string target = path_of(name);
+    const std::string target = outputs_.path_of(name);
     const auto source = status_at(path);
     const auto store = context_.open(path);
     if (!store) failure_ = worse_of(failure_, kExitCannotOpen);
@@ -266,7 +209,7 @@ class Recover {
       }
       progress_.expect(store->source().size());
     }
-    if (is_linked(path, target)) {
+    if (outputs_.is_linked(path, target)) {
       fail(kExitWrongUse, fmt::format("{}: {}", target, kIsRead));
       return true;
     }
@@ -352,6 +295,7 @@ class Recover {
   const Result<OutputPlace> place_;                 // likewise
   LossReport report_;                               // likewise
   const Result<std::optional<FileLinker>> linker_;  // likewise
+  const RecoveryOutputs outputs_;
   CommandContext context_;
   Progress progress_;
   std::vector<std::string> created_;    // subdirectories of the output
