@@ -210,7 +210,6 @@ class Verify {
   void print(const Outcome& outcome) {
     context_.note(outcome.impact());
     const std::string text = options_.json ? outcome_json(outcome) : findings_text(outcome);
-    if (!text.empty() || outcome.failure) progress_.clear();
     if (outcome.failure) print_message(open_failure(outcome.path, *outcome.failure));
     if (!text.empty()) {
       context_.output().write(text);
@@ -225,7 +224,6 @@ class Verify {
     if (const auto saved =
             file ? state_->save([&](std::string_view content) { return file->write(content); }) : file.error();
         !saved) {
-      progress_.clear();
       context_.fail(kExitPartlyDone, fmt::format("{}: {}", options_.state, saved.error().detail));
     }
   }

@@ -82,14 +82,10 @@ class WholeFiles {
 
   void copy(const WholeFile& file) {
     const auto source = open_source({}, Location(file.path));
-    if (!source) {
-      progress_.clear();
-      return context_.report_unopened(file.path, source.error());
-    }
+    if (!source) return context_.report_unopened(file.path, source.error());
     if (files_.size() == 1) progress_.set_total((*source)->size());
     auto failure = copier_.copy(**source, file.name, [this](std::uint64_t bytes) { progress_.add(bytes); });
     if (!failure) return;
-    progress_.clear();
     if (failure->can_continue) failure->why.detail += " (the same command continues the copy)";
     if (failure->is_of_source) return context_.report_failure(file.path, failure->why);
     const bool is_there = failure->why.os_error == EEXIST;
