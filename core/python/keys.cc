@@ -3,6 +3,7 @@
 #include <pybind11/stl.h>
 
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -97,6 +98,19 @@ py::list problems(const OpenedDatabase& opened) {
   return list;
 }
 
+// Returns an exception for each problem that may have cost keys or newer values. `directory`: of their files.
+py::list loss_errors(const OpenedDatabase& opened, const std::string& directory) {
+  py::list list;
+  for (const database::Problem& problem : opened.database->problems()) {
+    if (!problem.loses_data) continue;
+    Error error = problem.error;
+    if (error.code == Code::kNotFound) error.code = Code::kDamage;  // a missing file
+    error.detail += " (keys or newer values may be lost)";
+    list.append(exception_of(error, (std::filesystem::path(directory) / problem.file).string()));
+  }
+  return list;
+}
+
 // Functions may be called from several threads; each key is returned once.
 class KeyStream {
  public:
@@ -173,6 +187,7 @@ void define_keys(py::module_& module) {
       .def("get", &get)
       .def("has_value", &has_value)
       .def("problems", &problems)
+      .def("loss_errors", &loss_errors, py::arg("directory"))
       .def("iterate", &iterate, py::arg("family"), py::arg("first"), py::arg("end"), py::arg("prefix"), py::arg("at"),
            py::arg("has_values"));
   py::class_<KeyStream, std::shared_ptr<KeyStream>>(module, "KeyStream")

@@ -94,13 +94,11 @@ class Keys(Mapping):
 
     def _end(self, database: _recordfs.Keys) -> Iterator[Any]:
         """Yields nothing. Raises or warns if keys or newer values may be lost."""
-        for file, reason, loses_data in database.problems():
-            if loses_data:
-                path = os.path.join(self._opened.database.directory or os.path.dirname(self._path()), file)
-                self._report(DamageError(path, 0, f"{reason} (keys or newer values may be lost)"))
+        for error in database.loss_errors(self._opened.database.directory or os.path.dirname(self._path())):
+            self._report(error)
         yield from ()
 
-    def _report(self, error: DamageError) -> None:
+    def _report(self, error: Exception) -> None:
         if self._on_damage == "raise":
             raise error
         if self._on_damage == "report":
