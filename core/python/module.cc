@@ -124,5 +124,6 @@ PyObject* PyInit__recordfs() {
     define_module(module);
     return module.release().ptr();
   }
-  PYBIND11_CATCH_INIT_EXCEPTIONS
+  PYBIND11_CATCH_INIT_EXCEPTIONS;
+  return nullptr;  // versions of pybind11 before 3 have returned by now
 }

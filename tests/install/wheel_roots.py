@@ -48,6 +48,17 @@ def decode_with_descriptors(root):
     check(decoded == b"{'n': 42}\n", f"wrong message: {decoded}")
 
 
+def run_tests(root, checkout):
+    """Runs tests of the package that need nothing else."""
+    inside, shared_memory = root.folder / "checkout", root.folder / "dev/shm"
+    inside.mkdir()
+    shared_memory.mkdir()
+    shared_memory.chmod(0o1777)
+    subprocess.run(["mount", "--bind", "-o", "ro", checkout, inside], check=True)
+    for theme in ("arrow", "arrow_decode", "damage", "opening", "processes", "where"):
+        root.run(f"PYTHONPATH=/checkout/tests {PYTHON} -B /checkout/tests/python/{theme}_test.py --bin / --root /checkout", user=USER)
+
+
 def remove(root):
     root.run(f"{PYTHON} -m pip uninstall --quiet --yes recordfs", user=USER)
     left = root.run(f"find {ENVIRONMENT} -name '*recordfs*'", user=USER)
@@ -63,6 +74,7 @@ def try_wheel(folder, wheel, python, checkout):
         "Python reads records and decodes messages": lambda: clean_root.use_in_python(root, PYTHON),
         "messages are decoded with a file of descriptors": lambda: decode_with_descriptors(root),
         "a URL": lambda: clean_root.use_url(root, PYTHON, "-c", f"'{PRINT_42}'", "{url}"),
+        "tests of the package pass": lambda: run_tests(root, checkout),
         "pip removes it without a trace": lambda: remove(root),
     })
 
