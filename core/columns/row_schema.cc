@@ -21,6 +21,32 @@ Error no_columns(std::string why) { return {.code = Code::kNotFound, .detail = s
 
 bool is_object(const Value& value) { return std::holds_alternative<Value::Object>(value.is); }
 
+// Returns a member of an object, which for a list is its first item; null if there is none.
+const Value* member_of(const Value* value, std::string_view name) {
+  const auto* const list = value == nullptr ? nullptr : std::get_if<Value::List>(&value->is);
+  if (list != nullptr) value = list->empty() ? nullptr : &list->front();
+  const auto* const object = value == nullptr ? nullptr : std::get_if<Value::Object>(&value->is);
+  if (object == nullptr) return nullptr;
+  const auto found = std::ranges::find(*object, name, &Member::name);
+  return found == object->end() ? nullptr : &found->value;
+}
+
+// Returns the path to the values of a feature of a SequenceExample; empty if it has no such feature with values.
+std::string path_of_feature(const Value& example, const std::string& name) {
+  const auto path_in = [&](const Value* features, const std::string& place, std::string_view inside) {
+    for (const char* const kind : {"bytes_list", "float_list", "int64_list"}) {
+      const Value* const feature = member_of(features, name);
+      const Value* const values = member_of(inside.empty() ? feature : member_of(feature, inside.substr(1)), kind);
+      if (values != nullptr) return fmt::format("{}.{}{}.{}.value", place, name, inside, kind);
+    }
+    return std::string();
+  };
+  const Value* const context = member_of(member_of(&example, "context"), "feature");
+  const Value* const lists = member_of(member_of(&example, "feature_lists"), "feature_list");
+  std::string path = path_in(context, "context.feature", "");
+  return path.empty() ? path_in(lists, "feature_lists.feature_list", ".feature") : path;
+}
+
 // Returns whether paths lead through a field. Those in a map lead to all keys or values.
 bool has_paths(const MessageField& field) { return field.type == FieldType::kMessage; }
 
@@ -101,28 +127,6 @@ Result<std::optional<RecordType>> stated_type(const RequestContext& context, con
 
 namespace {
 
-// Returns how the formats of shards read records. Opens a shard when records of another one were asked for.
-class FormatsOfShards {
- public:
-  // The arguments must outlive the object.
-  FormatsOfShards(const RequestContext& context, const RowSources& sources) : context_(context), sources_(sources) {}
-
-  // The result is valid until the next call. Fails as RowSources::open.
-  Result<const RecordSchema*> of(std::size_t shard) {
-    if (store_ == nullptr || shard != shard_) {
-      ASSIGN_OR_RETURN(store_, sources_.open(context_, shard));
-      shard_ = shard;
-    }
-    return &store_->schema();
-  }
-
- private:
-  const RequestContext& context_;
-  const RowSources& sources_;
-  std::shared_ptr<const RecordStore> store_;
-  std::size_t shard_ = 0;
-};
-
 // Returns the source by the names of the files, if they all name one and no file has a record.
 Result<std::optional<ScalarSource>> source_without_records(const RequestContext& context, const RowSources& sources) {
   std::optional<ScalarSource> source;
@@ -149,6 +153,28 @@ Result<std::optional<RecordType>> first_type(const RequestContext& context, cons
 }
 
 }  // namespace
+
+// Returns how the formats of shards read records. Opens a shard when records of another one were asked for.
+class RowSchema::FormatsOfShards {
+ public:
+  // The arguments must outlive the object.
+  FormatsOfShards(const RequestContext& context, const RowSources& sources) : context_(context), sources_(sources) {}
+
+  // The result is valid until the next call. Fails as RowSources::open.
+  Result<const RecordSchema*> of(std::size_t shard) {
+    if (store_ == nullptr || shard != shard_) {
+      ASSIGN_OR_RETURN(store_, sources_.open(context_, shard));
+      shard_ = shard;
+    }
+    return &store_->schema();
+  }
+
+ private:
+  const RequestContext& context_;
+  const RowSources& sources_;
+  std::shared_ptr<const RecordStore> store_;
+  std::size_t shard_ = 0;
+};
 
 bool RecordType::operator==(const RecordType& other) const {
   if (name != other.name || (descriptors == nullptr) != (other.descriptors == nullptr)) return false;
@@ -205,9 +231,26 @@ Result<void> RowSchema::add_first(const RequestContext& context, const RowSource
     return unsupported(unreadable.error().detail + " (try: --select ordinal,data)");
   }
   if (!fields && (!value_columns_->has_columns() || ColumnSelection::is_of_check(fields.error()))) {
-    return without_columns(std::move(fields).error(), sources, records.size());
+    Error why = without_columns(std::move(fields).error(), sources, records.size());
+    if (values_ == ValueKind::kFormat) TRY(add_paths_of_features(formats, records, why));
+    return why;
   }
   ASSIGN_OR_RETURN(root_.fields, std::move(fields));
+  return {};
+}
+
+// Adds to the error of a selection where the features are that it names, if these are in SequenceExamples.
+Result<void> RowSchema::add_paths_of_features(FormatsOfShards& formats, const DefiningRecords& records,
+                                              Error& why) const {
+  for (const DefiningRecord& record : records) {
+    ASSIGN_OR_RETURN(const RecordSchema* const format, formats.of(record.shard));
+    const auto value = format->value ? format->value(as_bytes(record.bytes), ValueForm::kJson) : Result<Value>(Error{});
+    if (!value || !format->type || format->type(*value) != tensorflow::kSequenceExampleType) continue;
+    for (const std::string& name : selection_.names()) {
+      const std::string path = path_of_feature(*value, name);
+      if (!path.empty()) return why.detail += fmt::format(" (try: {})", printable(path)), Result<void>();
+    }
+  }
   return {};
 }
 

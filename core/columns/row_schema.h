@@ -152,8 +152,10 @@ class RowSchema {
   enum class ValueKind : std::uint8_t { kFormat, kJson };
 
   using DefiningRecords = std::vector<DefiningRecord>;
+  class FormatsOfShards;
   Result<void> add_first(const RequestContext& context, const RowSources& sources, const DefiningRecords& records);
   Result<void> add_features(const RequestContext& context, const RowSources& sources, const DefiningRecords& records);
+  Result<void> add_paths_of_features(FormatsOfShards& formats, const DefiningRecords& records, Error& why) const;
   Result<void> begin_features(const RowSources& sources);
   Result<void> finish_features(const RowSources& sources, std::size_t records);
   static Result<void> add_all(const RequestContext& context, const RowSources& sources, const DefiningRecords& records,

@@ -343,6 +343,13 @@ class ExportSets(commands.Case):
                              "export", path, "--select", "b", "-o", self.folder / name)
         self.assertEqual(self.rows("--scan-columns", "--select", "b", path)[-1], ["2"])
 
+    def test_feature_of_a_sequence_is_named_by_its_path(self):
+        path = commands.sample("tfrecord/sequence-examples.tfrecord")
+        for name, place in (("id", "context.feature.id.bytes_list.value"), ("frames", "feature_lists.feature_list.frames.feature.bytes_list.value")):
+            message = rf"no column {name} \(the columns are context, feature_lists\) \(try: {place}\)"
+            self.assert_ends(commands.PARTLY_DONE, message, "export", path, "--select", name, "-o", self.folder / "a.csv")
+            self.assertEqual(self.rows("--bytes", "base64", "--select", place, path)[0], [place])
+
     def test_list_of_a_feature_is_a_column_and_a_condition(self):
         path = self.folder / "a.tfrecord"
         path.write_bytes(tfrecord([example({"a": [1]}), example({"a": [2]})]))
