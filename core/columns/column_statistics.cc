@@ -223,6 +223,7 @@ Result<void> ColumnCounter::count(const RequestContext& context, const RecordDec
                  .detail = fmt::format("the number {} is out of range", printable(filter.beyond()))};
   }
   ++records_;
+  has_rows_ = true;
   if (use_ == Use::kIgnore) {
     use_ = Use::kCount;
     restart(false);
@@ -310,6 +311,7 @@ std::vector<const NamedColumn*> ColumnStatistics::columns() const {
 void ColumnStatistics::add(const ColumnCounter& counter) {
   records_ += counter.records_;
   has_scalars_ = has_scalars_ || counter.has_scalars_;
+  has_rows_ = has_rows_ || counter.has_rows_;
   has_too_many_ = has_too_many_ || counter.has_too_many();
   for (std::size_t i = 0; i < counter.summaries_.size(); ++i)
     add(counter.names()[i], counter.summaries_[i], counter.way(i));
@@ -320,6 +322,7 @@ void ColumnStatistics::add(const ColumnCounter& counter) {
 void ColumnStatistics::add(const ColumnStatistics& other) {
   records_ += other.records_;
   has_scalars_ = has_scalars_ || other.has_scalars_;
+  has_rows_ = has_rows_ || other.has_rows_;
   has_too_many_ = has_too_many_ || other.has_too_many_;
   for (const std::string& name : other.several_) {
     several_.insert(name);

@@ -118,6 +118,7 @@ class ColumnCounter final : public ColumnVisitor {
   std::vector<ColumnSummary> summaries_;  // by column
   std::uint64_t records_ = 0;
   bool has_scalars_ = false;
+  bool has_rows_ = false;
   Use use_ = Use::kGather;
   std::vector<Pending> pending_;
 };
@@ -138,6 +139,8 @@ class ColumnStatistics {
   std::uint64_t records() const { return records_; }
   // Returns whether these are scalars.
   bool has_scalars() const { return has_scalars_; }
+  // Returns whether scalars and whole records were counted, which no table has together.
+  bool is_mixed() const { return has_scalars_ && has_rows_; }
   // Returns whether columns() lacks some, because there are more than ColumnVisitor::kMostColumns.
   bool has_too_many() const { return has_too_many_; }
   // Returns the names that columns() lacks, because several columns have them: the member a.b, and b in a.
@@ -158,6 +161,7 @@ class ColumnStatistics {
   std::map<std::string, std::uint64_t, std::less<>> objects_;  // records with objects where there is no column
   std::uint64_t records_ = 0;
   bool has_scalars_ = false;
+  bool has_rows_ = false;  // whole records
   bool has_too_many_ = false;
 };
 

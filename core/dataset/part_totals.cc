@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -10,6 +11,8 @@
 
 #include <fmt/format.h>
 
+#include "core/base/impact.h"
+#include "core/base/utf8.h"
 #include "core/columns/scalar_rows.h"
 #include "core/database/database.h"
 
@@ -88,10 +91,18 @@ std::optional<PartCounts> count_parts(const RecordStore& store, DamageReporter& 
 
 std::optional<PartCounts> parts_of(SetReader& reader, Reporter& reporter) {
   std::optional<PartCounts> sum;
+  bool has_scalars = false;
+  std::optional<std::string> other;  // the path of the first one without parts
   for (std::size_t shard = 0; shard < reader.set().size(); ++shard) {
     if (reader.set().failure(shard)) continue;
-    if (const auto member = reader.member(shard, 0)) add_parts(member->path, *member->store, reporter, sum);
+    const auto member = reader.member(shard, 0);
+    if (!member) continue;
+    has_scalars = has_scalars || scalars_of(*member->store);
+    if (!other && !has_parts(*member->store)) other = member->path;
+    add_parts(member->path, *member->store, reporter, sum);
   }
+  const Error unsupported{.code = Code::kUnsupported, .detail = "no scalars, so no tags"};
+  if (has_scalars && other) reporter.fail(impact_of(unsupported), printable(*other) + ": " + unsupported.detail);
   return sum;
 }
 

@@ -69,6 +69,7 @@ class CountedColumns {
       if (store) declare_types_of(*store, set_->plan().options.types, sum);
     }
     if (sum.has_too_many()) throw py::value_error("the records have too many columns");
+    if (sum.is_mixed()) throw py::value_error("some files have scalars, and others rows of their own");
     if (!sum.several().empty()) {
       throw py::value_error(*sum.several().begin() + " names several columns, because names have dots");
     }

@@ -93,6 +93,7 @@ std::string columns_section(const ColumnStatistics& columns, std::uint64_t undec
       paragraph(fmt::format("The columns of {}.", columns.has_scalars() ? grouped(columns.records()) + " scalars"
                                                                         : records_text(columns.records())));
   if (undecoded > 0) text += paragraph(fmt::format("{} cannot be decoded.", records_text(undecoded)));
+  if (columns.is_mixed()) text += paragraph("Some files have scalars, and others rows of their own.");
   if (columns.has_too_many()) text += paragraph("There are too many columns to count all of them.");
   for (const std::string& name : columns.several()) {
     text += paragraph(cell(name, kLongestName) + " names several columns, because names have dots.");

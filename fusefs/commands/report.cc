@@ -78,7 +78,7 @@ std::optional<std::string> page_of(const std::vector<NamedFile>& files, const Re
   const bool has_type = !types.type.empty() && !types.is_only_type;
   if (all.columns.records() > 0 || has_type)
     report_undecoded("columns", all.undecoded, "so they have no columns", context);
-  report_too_many(name, all.columns, context);
+  report_counted(name, all.columns, context);
   all.is_selected = options.counted.condition != nullptr;
   return report_page(name, all);
 }

@@ -52,7 +52,12 @@ void report_terms(const RecordCondition* condition, bool is_complete, CommandCon
   }
 }
 
-void report_too_many(const std::string& name, const ColumnStatistics& columns, CommandContext& context) {
+void report_counted(const std::string& name, const ColumnStatistics& columns, CommandContext& context) {
+  if (columns.is_mixed()) {
+    context.fail(kExitPartlyDone,
+                 fmt::format("{}: some files have scalars, and others rows of their own (try: each kind alone)",
+                             printable(name)));
+  }
   if (!columns.has_too_many()) return;
   context.fail(kExitPartlyDone, fmt::format("{}: the records have more than {} columns, or too long names of columns",
                                             printable(name), ColumnVisitor::kMostColumns));
@@ -62,7 +67,7 @@ const ColumnStatistics* finish(const ColumnTotals& totals, const std::string& na
   const ColumnStatistics& columns = totals.columns();
   report_condition(totals.condition(), true, context);
   report_undecoded("--columns", totals.undecoded_records(), "so they have no columns", context);
-  report_too_many(name, columns, context);
+  report_counted(name, columns, context);
   report_several({columns.several().begin(), columns.several().end()}, context);
   return columns.has_too_many() ? nullptr : &columns;
 }

@@ -30,8 +30,9 @@ void report_condition(const RecordCondition* condition, bool is_complete, Comman
 // The same without records that cannot be decoded.
 void report_terms(const RecordCondition* condition, bool is_complete, CommandContext& context);
 
-// Prints and notes that there are too many columns, if so. `name`: of the file or set.
-void report_too_many(const std::string& name, const ColumnStatistics& columns, CommandContext& context);
+// Prints and notes that there are too many columns, or those of scalars and of whole records. `name`: of the file or
+// set.
+void report_counted(const std::string& name, const ColumnStatistics& columns, CommandContext& context);
 
 // Prints and notes the doubts about what was counted. Returns null after printing it if there are too many columns.
 const ColumnStatistics* finish(const ColumnTotals& totals, const std::string& name, CommandContext& context);

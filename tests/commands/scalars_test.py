@@ -225,6 +225,8 @@ class Scalars(commands.Case):
             done = self.recordfs("export", self.logs, "-o", self.folder / "a.csv", *words)
             self.assertEqual((done.status, (self.folder / "a.csv").exists()), (commands.PARTLY_DONE, False))
             self.assertRegex(done.err, message + "a JSON text of SwanLab before 0.8.0, which has no rows of scalars")
+        self.assert_ends(commands.PARTLY_DONE, "some files have scalars, and others rows of their own", "info", "--columns", self.logs)
+        self.assert_ends(commands.PARTLY_DONE, "run-1.swanlab: no scalars, so no tags", "info", "--tags", self.logs)
         self.good("export", self.logs / "run-1.swanlab", "-o", self.folder / "a.csv")
 
 
