@@ -5,15 +5,31 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <string_view>
 #include <utility>
 
+#include "core/base/parse_number.h"
 #include "core/output/subdirectories.h"
 
 namespace recordfs {
 
+std::optional<int> descriptor_named(std::string_view path) {
+  if (path == "-" || path == "/dev/stdout") return STDOUT_FILENO;
+  if (path == "/dev/stderr") return STDERR_FILENO;
+  for (const std::string_view folder : {"/dev/fd/", "/proc/self/fd/"}) {
+    if (path.starts_with(folder)) return parse_number<int>(path.substr(folder.size()));
+  }
+  return std::nullopt;
+}
+
 Result<OutputPlace> OutputPlace::at(const std::string& path) {
   OutputPlace place;
-  if (path == "-") return place;
+  if (const auto descriptor = descriptor_named(path)) {
+    if (*descriptor == STDOUT_FILENO) return place;
+    place.stream = Descriptor(::fcntl(*descriptor, F_DUPFD_CLOEXEC, 0));
+    if (!place.stream) return system_error(errno);
+    return place;
+  }
   struct stat st {};
   const bool exists = ::stat(path.c_str(), &st) == 0;
   if (exists && S_ISDIR(st.st_mode)) return system_error(EISDIR);

@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "core/base/bytes.h"
 #include "core/base/descriptor.h"
@@ -12,6 +14,10 @@
 #include "core/output/text_output.h"
 
 namespace recordfs {
+
+// Returns the number of the open file that a path means, which is no name to replace: that of "-", which is standard
+// output, and of names such as /dev/stdout. Thread-safe.
+std::optional<int> descriptor_named(std::string_view path);
 
 struct OutputPlace {
   Descriptor directory{};        // of a file
@@ -22,8 +28,8 @@ struct OutputPlace {
   // Opens the directory again, for a file in it.
   Result<Descriptor> opened_directory() const;
   bool is_file() const { return !directory_name.empty(); }
-  // Finds the place of a path; "-" is standard output. Opens a pipe or device, which may wait for a reader. Fails with
-  // kIo. Must be called before the process is confined.
+  // Finds the place of a path, which may name an open file. Opens a pipe or device, which may wait for a reader. Fails
+  // with kIo. Must be called before the process is confined.
   static Result<OutputPlace> at(const std::string& path);
 };
 

@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 
+#include "core/output/output_place.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/record_options.h"
 
@@ -25,7 +26,7 @@ void check(const ExportOptions& options) {
     throw CLI::ValidationError(options.form_name.empty() ? "-o" : "--to",
                                fmt::format("no known format: {} (the formats are {})", name, fmt::join(names, ", ")));
   }
-  const bool is_stream = options.output == "-";
+  const bool is_stream = descriptor_named(options.output).has_value();
   if (options.sharding.shards && options.sharding.size) {
     throw CLI::ValidationError("only one of --shards and --shard-size can be given");
   }

@@ -31,7 +31,7 @@ bool is_same_file(const std::string& one, const std::string& other) {
 LossReport::LossReport(std::string path, bool replaces)
     : path_(std::move(path)), replaces_(replaces), place_(path_.empty() ? OutputPlace() : OutputPlace::at(path_)) {
   if (place_ && place_->stream) stream_.emplace(std::move(place_->stream), path_);
-  if (path_ == "-") stream_.emplace();
+  if (descriptor_named(path_) && place_ && !stream_) stream_.emplace();
 }
 
 bool LossReport::is_at(const std::string& path) const {

@@ -56,7 +56,7 @@ std::string above(const std::string& directory) {
 // Finds where the files are written. In a directory, which has no OutputPlace::name, each has its own path.
 Result<OutputPlace> place_of(const std::string& output) {
   const auto existing = status_at(output);
-  if (output == "-" || (existing && !S_ISREG(existing->st_mode) && !S_ISDIR(existing->st_mode))) {
+  if (descriptor_named(output) || (existing && !S_ISREG(existing->st_mode) && !S_ISDIR(existing->st_mode))) {
     return Error{.code = Code::kUnsupported,
                  .detail = "recover reads its output again, so it writes regular files only"};
   }

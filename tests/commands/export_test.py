@@ -386,6 +386,22 @@ class Export(commands.Case):
         self.assertEqual(done.status, commands.PARTLY_DONE)
         self.assertIn("No space left on device", done.err)
 
+    def test_name_of_an_open_file_is_no_name_to_replace(self):
+        path, out = self.large(), self.folder / "out"
+        whole = self.good("export", path, "--to", "jsonl", "-o", "-")
+        for name in ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "/dev/stderr"):
+            was_link = os.path.islink(name)
+            with open(out, "wb") as file:
+                done = subprocess.run([program("recordfs"), "export", path, "--to", "jsonl", "-f", "-o", name], check=False, timeout=PATIENCE,
+                                      env=self.environment(), **{"stderr" if name == "/dev/stderr" else "stdout": file})
+            self.assertEqual((done.returncode, out.read_bytes() == whole, os.path.islink(name)), (commands.GOOD, True, was_link), name)
+        was_link = os.path.islink("/dev/stdout")
+        with open(out, "wb") as file:
+            done = subprocess.run([program("recordfs"), "recover", path, "-f", "-o", "/dev/stdout"], check=False, timeout=PATIENCE,
+                                  env=self.environment(), stdout=file, stderr=subprocess.PIPE)
+        self.assertEqual((done.returncode, os.path.islink("/dev/stdout")), (commands.WRONG_USE, was_link))
+        self.assertIn(b"regular files only", done.stderr)
+
     def test_closed_pipe_ends_silently(self):
         done = self.until_the_pipe_closes(10, "export", self.large(), "--to", "jsonl", "-o", "-")
         self.assertEqual((done.out[:2], done.err), (b'{"', ""))
