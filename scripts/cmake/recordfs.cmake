@@ -4,9 +4,11 @@ add_library(recordfs_flags INTERFACE)
 target_compile_features(recordfs_flags INTERFACE cxx_std_20)
 target_include_directories(recordfs_flags INTERFACE ${PROJECT_SOURCE_DIR})
 target_compile_options(recordfs_flags INTERFACE -Wall -Wextra -Wconversion -Wshadow)
-# Debug information does not name the folders of a build, so that another one makes the same bytes.
-target_compile_options(recordfs_flags INTERFACE -fdebug-prefix-map=${PROJECT_SOURCE_DIR}=.
-  -fdebug-prefix-map=${PROJECT_BINARY_DIR}=./build)
+# Debug information does not name the folders of a build, so that another one makes the same bytes. Paths are relative to the
+# build folder, as ccache makes them. That has the name that makes them paths of the checkout, and the last option is used first.
+cmake_path(RELATIVE_PATH PROJECT_SOURCE_DIR BASE_DIRECTORY ${PROJECT_BINARY_DIR} OUTPUT_VARIABLE from_build_folder)
+target_compile_options(recordfs_flags INTERFACE -fdebug-prefix-map=${PROJECT_SOURCE_DIR}=${from_build_folder}
+  -fdebug-prefix-map=${PROJECT_BINARY_DIR}=./build/g++ -fdebug-prefix-map=${PROJECT_BINARY_DIR}/=)
 if(RECORDFS_WERROR)
   target_compile_options(recordfs_flags INTERFACE -Werror)
 endif()
