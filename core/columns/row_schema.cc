@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "core/base/utf8.h"
+#include "core/decoding/chunk_metadata.h"
 #include "core/decoding/record_decoder.h"
 #include "core/store/wait_ticket.h"
 
@@ -20,6 +21,11 @@ Error unsupported(std::string why) { return {.code = Code::kUnsupported, .detail
 Error no_columns(std::string why) { return {.code = Code::kNotFound, .detail = std::move(why)}; }
 
 bool is_object(const Value& value) { return std::holds_alternative<Value::Object>(value.is); }
+
+// Returns whether a format reads a record as an Example, whose columns are its features.
+bool is_example(const RecordSchema& format, const Value& value) {
+  return format.type && format.type(value) == tensorflow::kExampleType;
+}
 
 // Returns a member of an object, which for a list is its first item; null if there is none.
 const Value* member_of(const Value* value, std::string_view name) {
@@ -104,6 +110,10 @@ void add_parts(const std::vector<MessageField>& fields, const WantedParts& parts
 
 }  // namespace
 
+Result<std::optional<ChunkInfo>> first_with_records(const RequestContext& context, const RecordStore& store) {
+  return wait_for(context, [&] { return store.index().first_with_records(context); });
+}
+
 Result<std::optional<RecordType>> stated_type(const RequestContext& context, const RecordStore& store,
                                               const UserTypes& types) {
   const Metadata* const metadata = store.metadata();
@@ -118,9 +128,9 @@ Result<std::optional<RecordType>> stated_type(const RequestContext& context, con
     if (name.empty()) return std::optional<RecordType>();
     type = {.name = std::string(name)};
   }
-  ASSIGN_OR_RETURN(const auto first, wait_for(context, [&] { return store.index().first_with_records(context); }));
-  if (first && metadata->has_descriptors()) {
-    ASSIGN_OR_RETURN(type.descriptors, metadata->descriptors(context, *first));
+  if (metadata->has_descriptors()) {
+    ASSIGN_OR_RETURN(const auto first, first_with_records(context, store));
+    ASSIGN_OR_RETURN(type.descriptors, metadata->descriptors(context, first.value_or(ChunkInfo())));
   }
   return std::optional(std::move(type));
 }
@@ -139,17 +149,31 @@ Result<std::optional<ScalarSource>> source_without_records(const RequestContext&
   return records.empty() ? source : std::nullopt;
 }
 
-// Returns the user's type, or that of the first shard that can be read.
+// Returns whether a shard has records whose type is not lost with damaged metadata.
+Result<bool> has_types(const RequestContext& context, const RecordStore& store) {
+  if (const auto checked = check_metadata(context, store.metadata()); !checked) return false;
+  ASSIGN_OR_RETURN(const auto first, first_with_records(context, store));
+  return first.has_value();
+}
+
+// Returns the user's type, or that of the first shard that has records and types. If none has, returns the first type.
 Result<std::optional<RecordType>> first_type(const RequestContext& context, const RowSources& sources) {
   const UserTypes& types = sources.types;
   const bool is_given = !types.type.empty() && !types.is_only_type;
   if (is_given && types.descriptors != nullptr) return std::optional(RecordType{types.type, types.descriptors});
-  for (std::size_t shard = 0;; ++shard) {
+  std::optional<Result<std::optional<RecordType>>> others;
+  for (std::size_t shard = 0; shard < sources.shards; ++shard) {
     const auto store = sources.open(context, shard);
     auto type = store ? stated_type(context, **store, types) : store.error();
     const bool may_skip = !type && (is_permanent(type.error().code) || type.error().code == Code::kNoContainer);
-    if (!may_skip || shard + 1 >= sources.shards) return type;
+    if (sources.shards == 1 || (!type && !may_skip)) return type;
+    if (type) {
+      ASSIGN_OR_RETURN(const bool is_decisive, has_types(context, **store));
+      if (is_decisive) return type;
+    }
+    if (!others || (type && (!*others || !**others))) others = std::move(type);
   }
+  return others ? std::move(*others) : std::optional<RecordType>();
 }
 
 }  // namespace
@@ -286,7 +310,7 @@ Result<void> RowSchema::add_value(const RecordSchema& format, Bytes record, Resu
   if (values_ == ValueKind::kFormat) {
     if (!format.value) return {};
     const auto value = format.value(record, ValueForm::kJson);
-    if (value) return is_object(*value) ? value_columns_->add(*value) : Result<void>();
+    if (value) return is_object(*value) && !is_example(format, *value) ? value_columns_->add(*value) : Result<void>();
     return value.error().code == Code::kDamage ? Result<void>() : value.error();
   }
   const auto json = json_record(record, selection_);
@@ -296,8 +320,14 @@ Result<void> RowSchema::add_value(const RecordSchema& format, Bytes record, Resu
 
 Result<void> RowSchema::append_value(ColumnBuilder& builder, const RecordSchema& format, Bytes record) const {
   if (values_ == ValueKind::kFormat) {
-    ASSIGN_OR_RETURN(const auto value, format.value(record, ValueForm::kJson));
-    return value_columns_->append(builder, value);
+    const auto value = format.value(record, ValueForm::kJson);
+    const auto json = value ? Result<std::optional<JsonRecord>>(std::nullopt) : json_record(record);
+    if (json && *json) return unsupported("a JSON object, unlike other records");
+    if (!value) return value.error();
+    if (is_example(format, *value) && !tensorflow::is_empty_example(record)) {
+      return unsupported("a tensorflow.Example, unlike other records");
+    }
+    return value_columns_->append(builder, *value);
   }
   ASSIGN_OR_RETURN(const auto json, json_record(record, selection_));
   return json ? value_columns_->append(builder, json->value) : unsupported("not a JSON object");
@@ -380,10 +410,16 @@ Result<RowDecoder> RowSchema::decoder(const RequestContext& context, std::shared
     scalars.source = source.value_or(ScalarSource::kEvents);
     scalars.run = run_of(scalars.source, path);
   }
-  if (is_other) return unsupported("the records of this shard are not of the type of the first shard");
+  std::optional<Error> refusal;
+  if (is_other) {
+    refusal = unsupported("the records of this shard are of another type than those of other shards");
+    if (!is_given || user_types_.descriptors == nullptr) TRY(check_metadata(context, store->metadata()));
+    ASSIGN_OR_RETURN(const auto first, first_with_records(context, *store));
+    if (first) return *refusal;
+  }
   // Rows of thousands of shards may wait for their decoders, so these keep only stores that they need.
   if (values_ != ValueKind::kFormat) store = nullptr;
-  return RowDecoder(*this, std::move(store), std::move(scalars));
+  return RowDecoder(*this, std::move(store), std::move(scalars), std::move(refusal));
 }
 
 Result<void> RowDecoder::append(ColumnBuilder& builder, Bytes record, LeftOut* left_out) const {
@@ -416,6 +452,7 @@ Result<void> RowDecoder::append_scalars(ColumnBuilder& builder, Bytes record, Le
 }
 
 Result<void> RowDecoder::append_any(ColumnBuilder& builder, Bytes record, LeftOut* left_out) const {
+  if (refusal_) return *refusal_;
   if (schema_->has_scalars_) return append_scalars(builder, record, left_out);
   if (schema_->values_) {
     static const RecordSchema none;

@@ -34,6 +34,10 @@ struct RecordType {
   bool operator==(const RecordType& other) const;
 };
 
+// Returns the first chunk with records; nullopt if the first few steps of the scan find none. Waits. Fails as
+// ChunkIndex::first_with_records(). Thread-safe.
+Result<std::optional<ChunkInfo>> first_with_records(const RequestContext& context, const RecordStore& store);
+
 // Returns the type that all records of a store have: the user's, or else the container's; nullopt if neither states
 // one. The descriptors are the user's for a type of the user, or else the container's, if it has some. May read the
 // first chunk. Fails as Metadata::record_type() and Metadata::descriptors(). Thread-safe.
@@ -98,25 +102,28 @@ class RowDecoder {
   Result<void> append_any(ColumnBuilder& builder, Bytes record, LeftOut* left_out) const;
   Result<void> append_scalars(ColumnBuilder& builder, Bytes record, LeftOut* left_out) const;
 
-  RowDecoder(const RowSchema& schema, std::shared_ptr<const RecordStore> store, ScalarRows scalars)
-      : schema_(&schema), store_(std::move(store)), scalars_(std::move(scalars)) {}
+  RowDecoder(const RowSchema& schema, std::shared_ptr<const RecordStore> store, ScalarRows scalars,
+             std::optional<Error> refusal)
+      : schema_(&schema), store_(std::move(store)), scalars_(std::move(scalars)), refusal_(std::move(refusal)) {}
 
   const RowSchema* schema_;
   std::shared_ptr<const RecordStore> store_;  // of records that the format reads; otherwise null
   ScalarRows scalars_;                        // of a schema of scalars
+  std::optional<Error> refusal_;              // of all records, in a shard that has none yet
 };
 
 // Immutable. Functions are thread-safe.
 class RowSchema {
  public:
-  // Returns the schema of the user's type, or of the type that the first readable shard states. If there is none, or if
-  // it is tensorflow.Example, the columns are those that have values in the first records. The first of these that has
-  // columns is one of the following, and so must be the records that have rows: Examples, whose columns are their
-  // features; records with a Value that is an object, as the format of their shard reads them; JSON objects. A feature
-  // is a list if one of the first records has several values of it, or an empty list. A record without such a feature
-  // has null and no empty list. Only selected columns are looked at, and a value of another column is no error. Fails
-  // with kNotFound if no record has columns, with kLimit, as ColumnSelection::check() and ValueColumns::finish(), and
-  // as the functions of `sources`.
+  // Returns the schema of the user's type, or of the type that the first shard states which has records and no damaged
+  // metadata; if there is no such shard, the first stated type. Without one, or if it is tensorflow.Example, the
+  // columns are those that have values in the first records. The first of these that has columns is one of the
+  // following, and so must be the records that have rows: Examples, whose columns are their features; records with a
+  // Value that is an object, as the format of their shard reads them; JSON objects. A feature is a list if one of the
+  // first records has several values of it, or an empty list. A record without such a feature has null and no empty
+  // list. Only selected columns are looked at, and a value of another column is no error. Fails with kNotFound if no
+  // record has columns, with kLimit, as ColumnSelection::check() and ValueColumns::finish(), and as the functions of
+  // `sources`.
   static Result<std::shared_ptr<const RowSchema>> find(const RequestContext& context, const RowSources& sources);
 
   // Returns the schema of the scalars in event files of TensorBoard and in runs of wandb and SwanLab: run, step,
@@ -140,7 +147,8 @@ class RowSchema {
   bool add_wanted_fields(FieldProjection& wanted) const;
 
   // Returns the decoder of a shard's records. `path` is the shard's, after which scalars name their run (run_of). Fails
-  // with kUnsupported if the records have another type, and as Metadata's functions. This must outlive the decoder.
+  // with kUnsupported if the records have another type, with kDamage if damaged metadata may state it, and as
+  // Metadata's functions. A shard without records has any type. This must outlive the decoder.
   Result<RowDecoder> decoder(const RequestContext& context, std::shared_ptr<const RecordStore> store,
                              std::string_view path = {}, SelectScalar selects = {}) const;
   // Returns whether the rows are those of scalars.

@@ -13,13 +13,13 @@
 namespace recordfs {
 namespace {
 
-// Returns the type that the user names, or that the first readable shard states; empty if there is none.
+// Returns the type that the user names, or the first that a readable shard states; empty if there is none.
 std::string type_of(const RequestContext& context, SetReader& reader, const UserTypes& types) {
   for (std::size_t shard = 0; shard < reader.set().size(); ++shard) {
     const auto store = reader.set().open(context, shard);
     if (!store) continue;
     const auto type = RecordDecoder((*store)->schema(), (*store)->metadata(), types).type(context);
-    return type ? std::string(*type) : std::string();
+    if (type && !type->empty()) return std::string(*type);
   }
   return {};
 }

@@ -48,14 +48,16 @@ Result<std::shared_ptr<const RecordRows>> RecordRows::open(SetMember member, con
   }
   std::shared_ptr<RecordRows> rows(new RecordRows(std::move(member), options));
   RowOrigin origin{.path = rows->member_.path, .store = rows->member_.store};
-  if (options.schema != nullptr) {
-    ASSIGN_OR_RETURN(auto decoder, options.schema->decoder({}, rows->member_.store, rows->member_.path_in_set(),
-                                                           scalar_selector(options.condition)));
-    origin.decoder = std::make_shared<const RowDecoder>(std::move(decoder));
-  }
-  // The fields of selected columns are those of one type.
-  if (options.form.schema != nullptr && !options.form.selection.is_all()) {
-    ASSIGN_OR_RETURN(const auto decoder, options.form.schema->decoder({}, rows->member_.store, origin.path));
+  const RowSchema* const schema = options.schema != nullptr ? options.schema.get() : options.form.schema.get();
+  if (schema != nullptr) {
+    auto decoder =
+        schema->decoder({}, rows->member_.store, rows->member_.path_in_set(), scalar_selector(options.condition));
+    // The fields of selected columns are those of one type.
+    const bool is_lost = !decoder && decoder.error().code == Code::kDamage;
+    const bool needs_type = options.schema != nullptr || !options.form.selection.is_all();
+    if (!decoder && (needs_type || is_lost) && !(is_lost && options.skips_damage)) return std::move(decoder).error();
+    if (is_lost) rows->lost_type_ = decoder.error();
+    if (decoder) origin.decoder = std::make_shared<const RowDecoder>(std::move(*decoder));
   }
   rows->needs_all_ = !rows->find_fields();
   rows->origin_ = std::make_shared<const RowOrigin>(std::move(origin));
@@ -73,6 +75,10 @@ bool RecordRows::find_fields() {
 
 EncodedRun RecordRows::encode(const RequestContext& context, const ChunkRecords& records, const Chunk& chunk) const {
   EncodedRun run;
+  if (lost_type_) {
+    run.fail({.why = *lost_type_, .records = records.which.end - records.which.begin}, options_.skips_damage);
+    return run;
+  }
   // A row may be several times as large as its record.
   if (!has_memory_for([&] { encode_all(context, records, chunk, run); })) {
     run.failures.push_back({.why = {.code = Code::kOutOfMemory, .detail = "no memory for a row"}});

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -37,7 +38,8 @@ struct RowOptions {
 // For one container. Immutable and thread-safe.
 class RecordRows {
  public:
-  // Fails as RowSchema::decoder(), and with kNotFound if no record has parts, but they are needed.
+  // Fails as RowSchema::decoder(), and with kNotFound if no record has parts, but they are needed. If damage is
+  // skipped, the records fail instead whose type is lost with damaged metadata.
   static Result<std::shared_ptr<const RecordRows>> open(SetMember member, const RowOptions& options);
 
   const SetMember& member() const { return member_; }
@@ -50,7 +52,8 @@ class RecordRows {
 
   // Returns whether rows depend on nothing but the bytes of the records.
   bool takes_batches() const {
-    return options_.condition == nullptr && !options_.refuses_columns && options_.encoder->depends_on_bytes_alone();
+    const bool needs_chunks = options_.condition != nullptr || options_.refuses_columns || lost_type_;
+    return !needs_chunks && options_.encoder->depends_on_bytes_alone();
   }
   // Returns the rows of records that were read together, by their indices in the batch. Copies nothing if the file
   // stores rows, or if a row is its record; the rows then share the batch. Fails as RowEncoder::append(). Throws
@@ -75,6 +78,7 @@ class RecordRows {
   std::shared_ptr<const RowOrigin> origin_;  // of all rows
   FieldProjection fields_;
   bool needs_all_ = true;
+  std::optional<Error> lost_type_;  // why no record has a row
 };
 
 }  // namespace recordfs

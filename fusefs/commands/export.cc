@@ -177,11 +177,12 @@ class Export {
     return !failure;
   }
 
-  // Takes over what the containers state of their records, if all state the same. Returns false after printing why it
-  // cannot be read now.
+  // Takes over what the containers with records state of them, if all state the same. If none has records, takes over
+  // what the first states. Returns false after printing why it cannot be read now.
   bool find_record_type(SetReader& reader, EncoderOptions& encoding) {
     if (!form_.format->has_record_type) return true;
     bool is_first = true;
+    bool has_records = true;  // those whose type is taken over
     for (std::size_t shard = 0; shard < reader.set().size(); ++shard) {
       if (reader.set().shard(shard).is_missing) continue;
       const auto store = reader.set().open({}, shard);
@@ -191,12 +192,19 @@ class Export {
         context_.report_failure(reader.set().shard(shard).path, taken.error());
         return false;
       }
-      if (is_first) {
+      const auto first = first_with_records({}, **store);
+      if (!first && !is_permanent(first.error().code)) {
+        context_.report_failure(reader.set().shard(shard).path, first.error());
+        return false;
+      }
+      const bool is_empty = first && !*first;
+      if (is_first || (!has_records && !is_empty)) {
         encoding.metadata = std::move(stated.metadata);
         encoding.record_type = std::move(stated.record_type);
         encoding.descriptors = std::move(stated.descriptors);
         is_first = false;
-      } else if (!state_the_same(encoding, stated)) {
+        has_records = !is_empty;
+      } else if (!is_empty && !state_the_same(encoding, stated)) {
         print_message(fmt::format("{}: states no type of the records, since the files do not state the same one",
                                   options_.output));
         encoding.metadata.clear();

@@ -206,7 +206,7 @@ class ExportSets(commands.Case):
         typed, other = (commands.corpus() / "riegeli" / f"{name}.riegeli" for name in ("metadata_full_transposed", "transposed_regular"))
         done = self.recordfs("export", typed, other, "--select", "u32", "-o", self.target / "b.jsonl")
         self.assertEqual(done.status, commands.PARTLY_DONE)
-        self.assertIn("the records of this shard are not of the type of the first shard", done.err)
+        self.assertIn("the records of this shard are of another type than those of other shards", done.err)
 
     def test_missing_feature_is_null_and_an_empty_one_a_list(self):
         empty = field(1, field(1, b"l") + field(2, field(3, b"")))
@@ -328,6 +328,47 @@ class ExportSets(commands.Case):
         self.assertEqual((rows[0], rows[-2:]), (["a", "c", "b"], [["7", "6", ""], ["3", "", "4"]]))
         self.assertEqual(self.rows("--scan-columns", "--select", "c", *more, last)[-1], ["6"])
         self.assert_ends(commands.PARTLY_DONE, "no column d ", "export", *more, last, "--select", "d", "-o", self.folder / "d.csv")
+
+    def test_examples_after_records_of_a_format_are_an_error(self):
+        values = self.avro("a.avro", ["a"], [1])
+        for name, record in (("a tensorflow.Example", example({"a": [1]})), ("a JSON object", b'{"a":1}')):
+            other = self.folder / "b.tfrecord"
+            other.write_bytes(tfrecord([record]))
+            for form in ("a.csv", "a.parquet"):
+                self.assert_ends(commands.PARTLY_DONE, rf"b.tfrecord: byte 0: record 1: {name}, unlike other records\n.*not written", "export", values, other, "-o", self.folder / form)
+        self.assert_ends(commands.PARTLY_DONE, r"a.avro: .*record 1: not a tensorflow.Example\n.*not written", "export", self.examples({"a": [1]}), values, "-o", self.folder / "a.csv")
+
+    def test_shard_without_records_does_not_decide_the_type(self):
+        typed = commands.corpus() / "riegeli" / "metadata_full_transposed.riegeli"
+        nothing, none_selected = self.folder / "nothing.riegeli", self.folder / "none.riegeli"
+        nothing.write_bytes(b"")
+        self.good("export", typed, "--where", "i32=123456789", "-o", none_selected)
+        header, *rows = self.table("a.csv", typed, "--bytes", "base64")
+        self.assertEqual(self.table("none.csv", none_selected, "--bytes", "base64"), [header])
+        for i, sources in enumerate(((typed, nothing, typed), (nothing, typed), (none_selected, nothing, typed), (nothing, none_selected, typed))):
+            expected = rows * sources.count(typed)
+            self.assertEqual(self.table(f"{i}.csv", *sources, "--bytes", "base64"), [header, *expected])
+            self.assertEqual(len(self.table(f"{i}b.csv", *sources, "--select", "i32")), 1 + len(expected))
+            self.good("export", *sources, "-o", self.target / f"{i}.riegeli")
+            self.assertIn(b"hdev.Everything", self.good("info", self.target / f"{i}.riegeli"))
+
+    def test_shard_whose_type_is_lost_with_its_metadata_is_omitted(self):
+        typed = commands.corpus() / "riegeli" / "metadata_full_transposed.riegeli"
+        rows = self.table("a.csv", typed, "--bytes", "base64")
+        content = bytearray(typed.read_bytes())
+        content[200] ^= 1
+        damaged = self.folder / "damaged.riegeli"
+        damaged.write_bytes(content)
+        self.assert_ends(commands.DAMAGE, r"damaged.riegeli: byte 64: .*\n.*not written", "export", typed, damaged, "--bytes", "base64", "-o", self.target / "b.csv")
+        for name, sources in {"c": (typed, damaged), "d": (damaged, typed)}.items():
+            for words in ([], ["--shuffle", "1"]):
+                done = self.recordfs("export", *sources, "--bytes", "base64", "--skip-damage", "-f", *words, "-o", self.target / f"{name}.csv")
+                self.assertEqual(done.status, commands.DAMAGE)
+                self.assertRegex(done.err, r"damaged.riegeli: byte 64: .*\n.*: 150 records written; 150 omitted\n")
+                with (self.target / f"{name}.csv").open(newline="") as file:
+                    self.assertEqual(sorted(csv.reader(file)), sorted(rows))
+            self.recordfs("export", *sources, "--bytes", "base64", "--skip-damage", "-o", self.target / f"{name}.jsonl")
+            self.assertEqual(len((self.target / f"{name}.jsonl").read_text().splitlines()), len(rows) - 1)
 
     def test_values_of_a_format_that_are_no_objects_have_no_columns(self):
         path = self.avro("a.avro", [], [1], [2])

@@ -274,7 +274,7 @@ class Messages(Decoded):
         count = len(recordfs.open(path))
         found, error = rows(recordfs.open(path, other).arrow())
         self.assertEqual(len(found), count)
-        self.assertIn("not of the type of the first shard", error)
+        self.assertIn("of another type than those of other shards", error)
         found, error = rows(recordfs.open(path, other, on_damage="skip").arrow())
         self.assertEqual([row["decoded"] for row in found[count:]], [None])
 
