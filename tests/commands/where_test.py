@@ -130,6 +130,16 @@ class Where(commands.Case):
         self.assertEqual(self.good("ls", *words, "--where", "count is null"), b"")
         self.assertEqual(self.good("grep", "--ordinals", "--field", "count", "^0$", *words), b"1\n2\n")
 
+    def test_repeated_field_without_elements_has_the_length_0(self):
+        path = commands.corpus() / "riegeli" / "metadata_full_transposed.riegeli"
+        messages = [json.loads(line)["decoded"] for line in self.good("cat", "--json", path).splitlines()]
+        for name in ("packed", "rnested", "m1"):
+            empty = [i for i, message in enumerate(messages) if not message.get(name)]
+            self.assertTrue(0 < len(empty) < len(messages))
+            for condition in (f"len({name}) = 0", f"count({name}) = 0", f"{name} is null", f"not len({name}) > 0"):
+                listed = self.good("ls", path, "--where", condition).splitlines()
+                self.assertEqual([int(line.split(b"\t")[0]) for line in listed], empty, condition)
+
 
 if __name__ == "__main__":
     commands.main()

@@ -167,10 +167,21 @@ void Printer::write_defaults(const pb::Message& message) {
   const Descriptor* const type = message.GetDescriptor();
   for (int i = 0; i < type->field_count() && goes_on(); ++i) {
     const FieldDescriptor* const field = type->field(i);
-    const bool is_default =
-        !field->is_repeated() && !field->has_presence() && !message.GetReflection()->HasField(message, field);
-    if (is_default) write_field(message, field);
+    if (field->is_repeated()) {
+      if (message.GetReflection()->FieldSize(message, field) == 0) write_empty_list(field);
+    } else if (!field->has_presence() && !message.GetReflection()->HasField(message, field)) {
+      write_field(message, field);
+    }
   }
+}
+
+// Of a list without elements, only the length in a condition tells that it is no absent field.
+void Printer::write_empty_list(const FieldDescriptor* field) {
+  if (!writer_.takes_scalars() || writer_.takes_all() || (field->is_map() && has_features(field))) return;
+  writer_.name(view(field->name()));
+  if (writer_.skips_next()) return;
+  writer_.begin_list();
+  writer_.end_list();
 }
 
 void Printer::write_field(const pb::Message& message, const FieldDescriptor* field) {

@@ -138,6 +138,7 @@ class Printer {
   void write_members(const pb::Message& message);
   // Writes the absent fields that have a value all the same: their default.
   void write_defaults(const pb::Message& message);
+  void write_empty_list(const pb::FieldDescriptor* field);
   void write_field(const pb::Message& message, const pb::FieldDescriptor* field);
   void write_list(const pb::Message& message, const pb::FieldDescriptor* field);
   // Writes a map as the list of its entries.
