@@ -217,7 +217,7 @@ Result<void> ColumnCounter::count(const RequestContext& context, const RecordDec
   pending_.clear();
   restart();
   TRY(decoder.visit(context, chunk, record, filter));
-  if (has_unnamed()) return Error{.code = Code::kNotFound, .detail = "the value of this record is no object"};
+  if (has_unnamed()) return Error{.code = Code::kNotFound, .detail = std::string(kNoObject)};
   if (!filter.beyond().empty()) {
     return Error{.code = Code::kUnsupported,
                  .detail = fmt::format("the number {} is out of range", printable(filter.beyond()))};

@@ -22,6 +22,9 @@
 
 namespace recordfs {
 
+// Why a record that is decoded has no columns.
+inline constexpr std::string_view kNoObject = "the value of this record is no object";
+
 // The values of one column. Not thread-safe.
 class ColumnSummary {
  public:

@@ -9,6 +9,7 @@
 
 #include "core/base/utf8.h"
 #include "core/decoding/chunk_metadata.h"
+#include "core/decoding/json_record.h"
 #include "core/decoding/record_decoder.h"
 #include "core/store/wait_ticket.h"
 
@@ -249,7 +250,13 @@ Result<void> RowSchema::add_first(const RequestContext& context, const RowSource
     TRY(sources.records_of_others(context, add));
   }
   if (features_) return finish_features(sources, records.size());
-  if (!values_) return no_columns("records of unknown type");
+  if (!values_) {
+    const Bytes record = as_bytes(records.front().bytes);
+    ASSIGN_OR_RETURN(const RecordSchema* const format, formats.of(records.front().shard));
+    const auto json = json_of_record(record);
+    const bool has_value = (json && *json) || (format->value && format->value(record, ValueForm::kJson));
+    return no_columns(has_value ? "records without columns: a value is no object" : "records of unknown type");
+  }
   auto fields = value_columns_->finish();
   if (!fields && !unreadable) {
     return unsupported(unreadable.error().detail + " (try: --select ordinal,data)");

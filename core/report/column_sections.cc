@@ -81,10 +81,11 @@ bool has_chart(const ColumnSummary& column) {
 
 }  // namespace
 
-std::string columns_section(const ColumnStatistics& columns, std::uint64_t undecoded) {
+std::string columns_section(const ColumnStatistics& columns, const UndecodedRecords::Summary& undecoded) {
+  const std::string_view without = undecoded.why == kNoObject ? "without columns" : "cannot be decoded";
   const auto all = columns.columns();
-  if (all.empty() && undecoded > 0) {
-    return section("Columns", paragraph(fmt::format("None: {} cannot be decoded.", records_text(undecoded))));
+  if (all.empty() && undecoded.records > 0) {
+    return section("Columns", paragraph(fmt::format("None: {} {}.", records_text(undecoded.records), without)));
   }
   if (all.empty() && columns.several().empty() && !columns.has_too_many()) return {};
   const std::size_t shown = std::min(all.size(), kMostShownColumns);
@@ -92,7 +93,7 @@ std::string columns_section(const ColumnStatistics& columns, std::uint64_t undec
   std::string text =
       paragraph(fmt::format("The columns of {}.", columns.has_scalars() ? grouped(columns.records()) + " scalars"
                                                                         : records_text(columns.records())));
-  if (undecoded > 0) text += paragraph(fmt::format("{} cannot be decoded.", records_text(undecoded)));
+  if (undecoded.records > 0) text += paragraph(fmt::format("{} {}.", records_text(undecoded.records), without));
   if (columns.is_mixed()) text += paragraph("Some files have scalars, and others rows of their own.");
   if (columns.has_too_many()) text += paragraph("There are too many columns to count all of them.");
   for (const std::string& name : columns.several()) {

@@ -208,7 +208,7 @@ std::string metadata_section(const FileReport& report) {
 }
 
 std::string column_parts(const SetReport& report) {
-  return columns_section(report.columns, report.undecoded.records) + images_section(report.thumbnails);
+  return columns_section(report.columns, report.undecoded) + images_section(report.thumbnails);
 }
 
 std::string body_of_set(const SetReport& report) {

@@ -30,9 +30,12 @@ void declare_where(CLI::App& app, ConditionPointer& condition) {
 void report_undecoded(std::string_view option, const UndecodedRecords::Summary& undecoded, std::string_view outcome,
                       CommandContext& context) {
   if (undecoded.records == 0 || !context.output().good()) return;
-  context.fail(kExitPartlyDone, fmt::format("{}: {} cannot be decoded, {}; the first is in {}, in the chunk at {}: {}",
-                                            option, counted(undecoded.records, "record"), outcome,
-                                            printable(undecoded.path), undecoded.chunk, printable(undecoded.why)));
+  const std::string what = undecoded.why != kNoObject ? fmt::format("cannot be decoded, {}", outcome)
+                           : undecoded.records == 1   ? "has no columns"
+                                                      : "have no columns";
+  context.fail(kExitPartlyDone, fmt::format("{}: {} {}; the first is in {}, in the chunk at {}: {}", option,
+                                            counted(undecoded.records, "record"), what, printable(undecoded.path),
+                                            undecoded.chunk, printable(undecoded.why)));
 }
 
 void report_condition(const RecordCondition* condition, bool is_complete, CommandContext& context) {

@@ -18,7 +18,8 @@ namespace recordfs {
 // Declares --where in the present group. `condition` must outlive the parsing.
 void declare_where(CLI::App& app, ConditionPointer& condition);
 
-// Prints and notes how many records could not be decoded for an option, and what that means.
+// Prints and notes how many records could not be decoded for an option, and what that means, or that they have no
+// columns, since their values are no objects.
 void report_undecoded(std::string_view option, const UndecodedRecords::Summary& undecoded, std::string_view outcome,
                       CommandContext& context);
 

@@ -92,8 +92,10 @@ class ExportJson(commands.Case):
         self.assertEqual(self.table(path), [["ordinal", "data"], ["0", "start"], ["1", "42"], ["2", "[1]"]])
         self.assertEqual(self.exported("a.jsonl", path).splitlines()[1], b'{"ordinal":1,"data":"42"}')
         self.assertIn(b"\n0 records with columns\n", self.recordfs("info", "--columns", path).out)
-        self.assert_ends(commands.PARTLY_DONE, "2 records cannot be decoded, so they have no columns; .*: the value of this record is no object",
+        self.assert_ends(commands.PARTLY_DONE, "2 records have no columns; .*: the value of this record is no object",
                          "info", "--columns", self.file(b"42", {"a": 1}, b"[2]"))
+        for records, message in (((b"42", b"[1]"), b"None: 2 records without columns."), (({"a": 1}, b"42"), b"1 record without columns.")):
+            self.assertIn(message, self.recordfs("report", self.file(*records)).out)
         (self.target / "a.csv").unlink()
         (self.target / "a.jsonl").unlink()
         self.assert_unfit("record 1: (not a JSON object|no columns)", self.file({"a": 1}, b"42"))

@@ -170,6 +170,11 @@ class Columns(cases.Case):
         with self.assertRaisesRegex(recordfs.UnsupportedError, "1 record cannot be decoded, so they have no columns"):
             recordfs.open(mixed).column_statistics()
         self.assertEqual(recordfs.open(mixed, on_damage="skip").column_statistics()[0]["records"], 1)
+        values = recordfs.open(self.write("c.tfrecord", [b"1", b"[2]"]))
+        with self.assertRaisesRegex(recordfs.UnsupportedError, "2 records without columns: the value of this record is no object"):
+            values.column_statistics()
+        with self.assertRaisesRegex(recordfs.UnsupportedError, "records without columns: a value is no object"):
+            self.assertIsNone(values.columns)
         content = bytearray(mixed.read_bytes())
         content[13] ^= 1
         mixed.write_bytes(content)

@@ -27,7 +27,9 @@ def checked_columns(counted: _recordfs.CountedColumns, path: str, on_damage: str
     if has_condition:
         _check(counted, path, on_damage)
     records, of, chunk, reason = counted.undecoded()
-    _check_decoded(records, of or path, chunk, f"they have no columns: {reason}", on_damage)
+    is_decoded = reason == "the value of this record is no object"
+    outcome = f"without columns: {reason}" if is_decoded else f"cannot be decoded, so they have no columns: {reason}"
+    _check_all(records, of or path, chunk, outcome, on_damage)
     return counted.columns()
 
 
@@ -52,7 +54,7 @@ def _check(stream: _recordfs.Stream | _recordfs.CountedColumns, path: str, on_da
         raise ValueError(f"{name} names several columns, because names have dots")
     for term in mismatched:
         raise ValueError(f"{term}: no value of this field has the type of what it is compared with")
-    _check_decoded(undecoded, of or path, chunk, f"the condition does not apply: {reason}", on_damage)
+    _check_all(undecoded, of or path, chunk, f"cannot be decoded, so the condition does not apply: {reason}", on_damage)
 
 
 def checked_field(stream: _recordfs.Stream, field: str, on_damage: str) -> Iterator[Any]:
@@ -62,15 +64,15 @@ def checked_field(stream: _recordfs.Stream, field: str, on_damage: str) -> Itera
     if stream.has_several_fields():
         raise ValueError(f"{field} names several columns, because names have dots")
     records, path, chunk, reason = stream.undecoded()
-    _check_decoded(records, path, chunk, f"they are not searched: {reason}", on_damage)
+    _check_all(records, path, chunk, f"cannot be decoded, so they are not searched: {reason}", on_damage)
     yield from ()
 
 
-def _check_decoded(undecoded: int, path: str, chunk: int, outcome: str, on_damage: str) -> None:
-    if not undecoded or on_damage == "skip":
+def _check_all(left_out: int, path: str, chunk: int, outcome: str, on_damage: str) -> None:
+    if not left_out or on_damage == "skip":
         return
-    records = "1 record" if undecoded == 1 else f"{undecoded} records"
-    error = UnsupportedError(path, chunk, f"{records} cannot be decoded, so {outcome}")
+    records = "1 record" if left_out == 1 else f"{left_out} records"
+    error = UnsupportedError(path, chunk, f"{records} {outcome}")
     if on_damage == "raise":
         raise error
     warnings.warn(str(error), DamageWarning, stacklevel=5)
