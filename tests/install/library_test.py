@@ -54,7 +54,7 @@ class Library(unittest.TestCase):
 
     def build_with_cmake(self):
         folder = self.programs["CMake"]
-        words = ["cmake", "-S", self.root / EXAMPLES, "-B", folder, f"-DCMAKE_PREFIX_PATH={self.root}", f"-DCMAKE_C_FLAGS={FLAGS}",
+        words = ["cmake", "-G", "Ninja", "-S", self.root / EXAMPLES, "-B", folder, f"-DCMAKE_PREFIX_PATH={self.root}", f"-DCMAKE_C_FLAGS={FLAGS}",
                  f"-DCMAKE_CXX_FLAGS={FLAGS}"]
         for step in (words, ["cmake", "--build", folder]):
             done = support.run(*step)
