@@ -5,21 +5,19 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cerrno>
 #include <filesystem>
 #include <iterator>
 #include <system_error>
-#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "core/base/counted.h"
-#include "core/base/thread.h"
 #include "core/base/thrown.h"
 #include "core/dataset/real_paths.h"
 #include "core/dataset/saved_counts.h"
+#include "core/store/at_once.h"
 #include "core/store/open_container.h"
 #include "fusefs/messages.h"
 #include "fusefs/mount_sources.h"
@@ -59,26 +57,14 @@ std::string target_of(const std::string& path) {
 
 // Returns the state of each shard. Servers are asked about several at a time, because each answer takes a round trip.
 std::vector<Result<SourceStatus>> statuses_of(const std::vector<Shard>& shards) {
-  constexpr std::size_t kAtOnce = 16;
+  constexpr unsigned kAtOnce = 16;
   std::vector<Result<SourceStatus>> statuses(shards.size(), Result<SourceStatus>(SourceStatus()));
-  std::atomic<std::size_t> next{0};
-  const auto ask = [&] {
-    for (std::size_t number = next++; number < shards.size(); number = next++) {
-      const auto examine_one = [&] { statuses[number] = status_of({}, shards[number].path); };
-      if (error_thrown_by(examine_one) != 0) statuses[number] = Error{.code = Code::kOutOfMemory, .detail = {}};
-    }
-  };
   const bool is_remote =
       std::ranges::any_of(shards, [](const Shard& shard) { return !Location(shard.path).is_local(); });
-  std::vector<std::thread> others;
-  while (is_remote && others.size() + 1 < std::min(kAtOnce, shards.size())) {
-    others.push_back(start_thread(ask));
-    if (!others.back().joinable()) break;
-  }
-  ask();
-  for (std::thread& other : others) {
-    if (other.joinable()) other.join();
-  }
+  call_at_once(is_remote ? kAtOnce : 1, shards.size(), [&](std::size_t number) {
+    const auto examine_one = [&] { statuses[number] = status_of({}, shards[number].path); };
+    if (error_thrown_by(examine_one) != 0) statuses[number] = Error{.code = Code::kOutOfMemory, .detail = {}};
+  });
   return statuses;
 }
 
