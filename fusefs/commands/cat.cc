@@ -17,11 +17,11 @@
 #include "core/dataset/source_spec.h"
 #include "core/dataset/splits.h"
 #include "core/export/array_writer.h"
+#include "core/export/key_list.h"
 #include "core/export/record_copier.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
-#include "fusefs/commands/database_reader.h"
-#include "fusefs/commands/database_records.h"
+#include "fusefs/commands/database_options.h"
 #include "fusefs/commands/key_range.h"
 #include "fusefs/commands/named_sets.h"
 #include "fusefs/commands/range.h"
@@ -154,14 +154,16 @@ int cat_database(const CatOptions& options, CommandContext& context) {
     print_message(fmt::format("{}: a database, which cat writes {}", set_name(options.words), why));
     return kExitWrongUse;
   }
-  if (const auto reader = DatabaseReader::open(options.words, context)) {
+  if (const auto reader = open_database(options.words, context)) {
     write_keys(*reader,
-               {.view = options.view,
-                .keys = options.keys,
+               {.family = options.view.family,
+                .at = options.view.at,
+                .range = options.keys.range,
+                .limit = options.keys.limit,
                 .is_of_all_families = true,
                 .json = options.form.json,
                 .skips_unreadable = options.form.skips_damage},
-               context);
+               context.output());
   }
   return context.finish();
 }

@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <string>
 
+#include "core/export/database_reader.h"
 #include "core/search/record_matcher.h"
 #include "fusefs/commands/command_context.h"
-#include "fusefs/commands/database_reader.h"
 #include "fusefs/commands/grep_options.h"
 #include "fusefs/commands/grep_printer.h"
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "fusefs/commands/database_reader.h"
+#include "core/export/database_reader.h"
 
 namespace recordfs {
 

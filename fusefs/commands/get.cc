@@ -14,7 +14,7 @@
 #include "core/database/key_text.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
-#include "fusefs/commands/database_reader.h"
+#include "fusefs/commands/database_options.h"
 #include "fusefs/messages.h"
 
 namespace recordfs {
@@ -83,13 +83,13 @@ class Get {
   bool none(const std::string& why) {
     if (options_.keys.size() == 1) return false;
     context_.output().flush();
-    reader_.print(fmt::format("key {}: {}", escaped_key(key()), why), Impact::kNone);
+    reader_.report(fmt::format("key {}: {}", escaped_key(key()), why), Impact::kNone);
     return false;
   }
 
   bool fail(const Error& error) {
     if (error.code == Code::kNotFound) return none(error.detail);
-    reader_.print_failure(key(), error);
+    reader_.report_failure(key(), error);
     const bool may_be_explained =
         error.code == Code::kDamage || error.code == Code::kUnsupported || error.code == Code::kLimit;
     if (may_be_explained) reader_.report_problems();
@@ -144,7 +144,7 @@ class Get {
     if (options_.operands || (options_.history ? !is_entity : !may_have_columns(version.operation))) return {};
     auto columns = options_.history ? reader_.source().columns({}, family.id, key(), version.sequence)
                                     : reader_.source().value_columns({}, family.id, key(), options_.source.view.at);
-    if (!columns) reader_.print_failure(key(), columns.error());
+    if (!columns) reader_.report_failure(key(), columns.error());
     return std::move(columns).value_or(Columns());
   }
 
@@ -152,7 +152,7 @@ class Get {
     if (!is_stale) return;
     context_.output().flush();
     reader_.report_problems();
-    reader_.print(
+    reader_.report(
         fmt::format("key {}: may have a newer value, or may be deleted, in what is damaged", escaped_key(key())),
         Impact::kDamage);
   }
@@ -177,7 +177,7 @@ std::optional<std::vector<std::string>> keys_of(const GetOptions& options) {
 
 // Returns whether something was printed for each key.
 bool get(const GetOptions& options, const std::vector<std::string>& keys, CommandContext& context) {
-  const auto reader = DatabaseReader::open(options.source.words, context);
+  const auto reader = open_database(options.source.words, context);
   if (!reader) return false;
   const auto families = reader->families(options.source.view.family, false);
   if (families.empty()) return false;

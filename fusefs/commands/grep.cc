@@ -24,7 +24,7 @@
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
 #include "fusefs/commands/database_grep.h"
-#include "fusefs/commands/database_reader.h"
+#include "fusefs/commands/database_options.h"
 #include "fusefs/commands/grep_options.h"
 #include "fusefs/commands/grep_printer.h"
 #include "fusefs/commands/named_sets.h"
@@ -118,7 +118,7 @@ class Grep {
                                        "--ordinals, --where, -A, -B and -C (try: --raw)",
                                        path));
     }
-    const auto reader = DatabaseReader::open({.files = {path}}, context_);
+    const auto reader = open_database({.files = {path}}, context_);
     if (!reader) return;
     selected_ = grep_database(*reader, options_, matcher_, search_.most, printer_, output_);
     has_selected_ = has_selected_ || selected_ > 0;

@@ -33,7 +33,7 @@
 #include "core/store/wait_ticket.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
-#include "fusefs/commands/database_reader.h"
+#include "fusefs/commands/database_options.h"
 #include "fusefs/commands/database_table.h"
 #include "fusefs/commands/info_tables.h"
 #include "fusefs/commands/named_sets.h"
@@ -221,7 +221,7 @@ void open_tables(const std::string& path, const DatabaseReader& reader, CommandC
 std::optional<std::string> info_text(const std::string& path, const InfoOptions& options, CommandContext& context,
                                      FileTotals& totals) {
   if (is_directory(path)) {
-    const auto reader = DatabaseReader::open({.files = {path}}, context);
+    const auto reader = open_database({.files = {path}}, context);
     if (!reader) return std::nullopt;
     open_tables(path, *reader, context);
     reader->report_problems();

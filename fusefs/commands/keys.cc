@@ -2,10 +2,10 @@
 
 #include <CLI/CLI.hpp>
 
+#include "core/export/key_list.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
-#include "fusefs/commands/database_reader.h"
-#include "fusefs/commands/database_records.h"
+#include "fusefs/commands/database_options.h"
 #include "fusefs/commands/key_range.h"
 
 namespace recordfs {
@@ -22,16 +22,18 @@ struct KeysOptions {
 int keys(const KeysOptions& options) {
   using Form = KeyListOptions::Form;
   CommandContext context(options.reading);
-  const auto reader = DatabaseReader::open(options.source.words, context);
+  const auto reader = open_database(options.source.words, context);
   if (!reader) return context.status();
   write_keys(*reader,
-             {.view = options.source.view,
-              .keys = options.range,
+             {.family = options.source.view.family,
+              .at = options.source.view.at,
+              .range = options.range.range,
+              .limit = options.range.limit,
               .form = options.json   ? Form::kJson
                       : options.null ? Form::kNull
                                      : Form::kEscaped,
               .json = {.has_record = false}},
-             context);
+             context.output());
   return context.finish();
 }
 

@@ -14,7 +14,7 @@
 #include "core/base/utf8.h"
 #include "core/output/output_directory.h"
 #include "core/recover/database_recovery.h"
-#include "fusefs/commands/database_reader.h"
+#include "fusefs/commands/database_options.h"
 #include "fusefs/commands/loss_report.h"
 #include "fusefs/commands/progress.h"
 #include "fusefs/exit_status.h"
@@ -67,7 +67,7 @@ class RecoverDatabase final : RecoveryListener {
 
   int run() {
     if (!directory_) return fail(options_.output, directory_.error());
-    reader_ = DatabaseReader::open({.files = options_.files}, context_);
+    reader_ = open_database({.files = options_.files}, context_);
     if (!reader_ || !begin_report()) return finish();
     const DamagedDatabase source{
         .database = reader_->source(), .path = reader_->path(), .options = context_.database_options()};

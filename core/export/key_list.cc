@@ -1,4 +1,4 @@
-#include "fusefs/commands/database_records.h"
+#include "core/export/key_list.h"
 
 #include <string_view>
 #include <utility>
@@ -24,19 +24,18 @@ void write_json(DatabaseReader& reader, const KeyListOptions& options, const dat
   version.size = value->bytes.size();
   Result<std::vector<database::Column>> columns = std::vector<database::Column>();
   if (may_have_columns(version.operation)) columns = keys.columns({});
-  if (!columns) reader.print_failure(line.key, columns.error());
+  if (!columns) reader.report_failure(line.key, columns.error());
   if (columns) line.columns = &*columns;
   reader.write_json(line);
 }
 
 }  // namespace
 
-void write_keys(DatabaseReader& reader, const KeyListOptions& options, CommandContext& context) {
+void write_keys(DatabaseReader& reader, const KeyListOptions& options, TextOutput& output) {
   using KeyForm = KeyListOptions::Form;
-  const auto families = reader.families(options.view.family, options.is_of_all_families);
+  const auto families = reader.families(options.family, options.is_of_all_families);
   if (families.empty()) return;
-  Output& output = context.output();
-  std::uint64_t left = options.keys.limit;
+  std::uint64_t left = options.limit;
   bool has_written = false;
   const auto write = [&](const database::Family& family, const database::KeyIterator& keys) {
     if (options.form == KeyForm::kJson) {
@@ -51,7 +50,7 @@ void write_keys(DatabaseReader& reader, const KeyListOptions& options, CommandCo
     if (!std::exchange(has_written, true)) output.flush();
     return --left > 0;
   };
-  if (left > 0) static_cast<void>(reader.each_key(families, options.keys.range, options.view.at, write));
+  if (left > 0) static_cast<void>(reader.each_key(families, options.range, options.at, write));
   reader.finish();
 }
 
