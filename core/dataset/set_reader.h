@@ -31,6 +31,8 @@ class SetReader {
 
   DataSet& set();
   bool has_one_shard() const { return only_ || set_->size() == 1; }
+  // Returns whether shards that are missing, or cannot be opened, are left out.
+  bool allows_missing() const { return allows_missing_; }
   // Returns the name of the data set in messages.
   const std::string& name() const { return name_; }
   // Returns the paths of surplus shards.

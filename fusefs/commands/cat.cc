@@ -19,6 +19,7 @@
 #include "core/export/array_writer.h"
 #include "core/export/key_list.h"
 #include "core/export/record_copier.h"
+#include "core/export/set_copier.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
 #include "fusefs/commands/database_options.h"
@@ -43,91 +44,6 @@ struct CatOptions {
   ArrayOptions array;   // instead of records
   DatabaseView view;    // of a database
   KeyRangeOptions keys;
-};
-
-// Copies what was selected. The functions return false if copying has to stop.
-class Cat {
- public:
-  Cat(const CatOptions& options, SetReader& reader, CommandContext& context)
-      : options_(options), reader_(reader), context_(context) {}
-
-  // A range that cannot be found does not stop it.
-  bool copy(const Range& range) {
-    if (const auto* address = std::get_if<RecordAddress>(&range)) return copy_at(*address);
-    const auto& ordinals = std::get<OrdinalRange>(range);
-    return reader_.each(ordinals, [&](const SetMember& member, Selection selection) -> std::optional<std::uint64_t> {
-      if (!ordinals.is_one) return RecordCopier(member, options_.form, context_, context_.output()).copy(selection);
-      RecordCopier& copier = copier_of(member);
-      if (selection.records.begin > 0) return copier.copy_one(selection);
-      selection.from.reset();  // damage before the first record belongs to it, as it does to a range that begins there
-      return copier.copy(selection);
-    });
-  }
-
-  bool copy(const Split& split) {
-    const auto shard = split.shard.empty() ? std::optional(std::size_t{0}) : reader_.set().find_shard(split.shard);
-    if (split.begin == 0 && shard == reader_.first_present()) list_left_out(reader_, context_);
-    const auto member = reader_.member(split.shard);
-    return member && copy(*member, split);
-  }
-
-  bool copy(const SetPart& part) {
-    const auto sizes = shard_sizes(reader_.set());
-    if (!sizes) {
-      context_.fail(kExitCannotOpen, sizes.error().detail);
-      return false;
-    }
-    if (part.check && *part.check != check_of(reader_.set(), *sizes)) {
-      context_.fail(kExitPartlyDone,
-                    fmt::format("{}: the names or sizes of files have changed since this split was made: {}",
-                                reader_.name(), part_id(part)));
-      return false;
-    }
-    if (part.number == 0) list_left_out(reader_, context_);
-    return std::ranges::all_of(ranges_of(part, *sizes), [&](const ShardRange& range) {
-      const auto member = reader_.member(range.shard, 0);
-      if (!member) return options_.words.allows_missing;
-      return copy(*member, {.begin = range.begin, .end = range.end});
-    });
-  }
-
- private:
-  // A shard of which single records are copied.
-  struct Opened {
-    Opened(const SetMember& opened, const CatOptions& options, CommandContext& context)
-        : member(opened), copier(member, options.form, context, context.output()) {}
-    const SetMember member;
-    RecordCopier copier;
-  };
-
-  bool copy(const SetMember& member, const Split& split) {
-    return RecordCopier(member, options_.form, context_, context_.output())
-        .copy(PassPart{.store = *member.store, .split = split})
-        .has_value();
-  }
-
-  bool copy_at(const RecordAddress& address) {
-    const auto member = reader_.member(address.shard);
-    if (!member) return true;
-    RecordCopier& copier = copier_of(*member);
-    const auto record = find(copier.context(), address, *member->store);
-    if (record) return copier.copy_one(*record, std::nullopt);
-    context_.report_failure(member->path, record.error());
-    return true;
-  }
-
-  // Keeps that of the last record, because the next one is often in the same shard.
-  RecordCopier& copier_of(const SetMember& member) {
-    const bool is_same =
-        last_ && last_->member.store == member.store && last_->member.first_ordinal == member.first_ordinal;
-    if (!is_same) last_ = std::make_unique<Opened>(member, options_, context_);
-    return last_->copier;
-  }
-
-  const CatOptions& options_;
-  SetReader& reader_;
-  CommandContext& context_;
-  std::unique_ptr<Opened> last_;
 };
 
 // Returns whether the words name a database: its directory, or logs and tables of which keys are wanted.
@@ -203,20 +119,21 @@ int cat(const CatOptions& options) {
   }
   const auto reader = open_set(options.words, context);
   if (!reader) return context.status();
-  Cat copying(options, *reader, context);
+  SetCopier copier(options.form, *reader, context, context.output());
   if (options.array.is_wanted && !reader->has_one_shard()) {
     context.fail(kExitWrongUse, fmt::format("{}: several files, each with an array of its own", reader->name()));
   } else if (options.array.is_wanted) {
     const auto& ranges = options.words.ranges;
     write_array(
         options.array, ranges.empty() ? std::nullopt : std::optional(std::get<OrdinalRange>(ranges.front())), *reader,
-        [&] { copying.copy(Range(OrdinalRange{})); }, context, context.output());
+        [&] { copier.copy(OrdinalRange{}); }, context, context.output());
   } else if (options.split) {
-    std::visit([&](const auto& split) { copying.copy(split); }, *options.split);
+    std::visit([&](const auto& split) { copier.copy(split, [&] { list_left_out(*reader, context); }); },
+               *options.split);
   } else if (options.random.is_given()) {
     copy_in_random_order(options.random, options.form, *reader, context, context.output());
   } else {
-    each_range(options.words, context, [&](const Range& range) { return copying.copy(range); });
+    each_range(options.words, context, [&](const Range& range) { return copier.copy(range); });
   }
   report_absent(options.form.json.fields.get(), context);
   report_condition(options.form.condition.get(), true, context);
