@@ -13,12 +13,17 @@
 #include "core/store/wait_ticket.h"
 
 namespace recordfs {
+namespace {
+
+// Finds the ordinal of the record at an address, which takes a scan. Fails as find() and ChunkIndex::place_of().
 Result<Selection> select_at(const RecordAddress& address, const RecordStore& store) {
   ASSIGN_OR_RETURN(const auto record, find({}, address, store));
   ASSIGN_OR_RETURN(auto indexed, wait_for([&] { return store.index().place_of({}, record.chunk); }));
   const std::uint64_t ordinal = indexed.before.records + record.index;
   return Selection{.records = {.begin = ordinal, .end = ordinal + 1}, .from = std::move(indexed)};
 }
+
+}  // namespace
 
 SetReader::SetReader(std::string name, ShardList list, bool allows_missing, Reporter& reporter, OpenShard open,
                      KnownCounts counts)
@@ -183,6 +188,15 @@ std::optional<OrdinalInterval> SetReader::resolve(const OrdinalRange& range) {
   const auto records = this->records();
   if (!records) return std::nullopt;
   return span_of(range, *records);
+}
+
+std::optional<std::pair<SetMember, Selection>> SetReader::find_record(const RecordAddress& address) {
+  auto member = this->member(address.shard, true);
+  if (!member) return std::nullopt;
+  auto selection = select_at(address, *member->store);
+  if (selection) return std::pair(std::move(*member), std::move(*selection));
+  reporter_.report_failure(member->path, selection.error());
+  return std::nullopt;
 }
 
 std::optional<RecordInShard> SetReader::locate(const OrdinalRange& range) {

@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/dataset/data_set.h"
@@ -16,9 +17,6 @@
 #include "core/store/selection.h"
 
 namespace recordfs {
-
-// Finds the ordinal of the record at an address, which takes a scan. Fails as find() and ChunkIndex::place_of().
-Result<Selection> select_at(const RecordAddress& address, const RecordStore& store);
 
 // For one data set. Each function reports what fails. Not thread-safe.
 class SetReader {
@@ -48,6 +46,10 @@ class SetReader {
   // Opens a shard that is named in an address. nullopt if that fails, or if there is no such shard. The first ordinal
   // is 0, unless `is_counted`, which counts the records before it.
   std::optional<SetMember> member(const std::string& shard, bool is_counted = false);
+
+  // Finds the record at an address, and its ordinal in the set, which counts the records before it. nullopt if that
+  // fails.
+  std::optional<std::pair<SetMember, Selection>> find_record(const RecordAddress& address);
 
   // Reads some records of a shard. Returns the number of records before the place where reading ended, or nullopt to
   // stop.

@@ -81,6 +81,47 @@ Result<FoundColumns> find_described(SetReader& reader, bool is_table, const Colu
   return columns;
 }
 
+// What a file states of its records.
+struct StatedType {
+  std::string name{};
+  std::shared_ptr<const std::string> descriptors{};
+  std::vector<Attribute> metadata{};  // the comment on the file
+  bool is_of_empty_file = false;      // without records
+};
+
+Result<void> read_record_type(const Metadata& metadata, StatedType& type) {
+  auto attributes = metadata.attributes({}, nullptr);
+  if (!attributes) return is_permanent(attributes.error().code) ? Result<void>() : attributes.error();
+  std::erase_if(*attributes, [](const Attribute& each) { return each.key != "file_comment"; });
+  ASSIGN_OR_RETURN(type.name, metadata.record_type({}));
+  if (!type.name.empty() && metadata.has_descriptors()) {
+    ASSIGN_OR_RETURN(type.descriptors, metadata.descriptors({}, ChunkInfo{}));
+  }
+  type.metadata = std::move(*attributes);
+  return {};
+}
+
+// Leaves out damaged metadata. Fails with errors that may pass.
+Result<StatedType> record_type_of(const RecordStore& store) {
+  StatedType type;
+  const Metadata* const metadata = store.metadata();
+  if (metadata != nullptr && !metadata->varies()) TRY(read_record_type(*metadata, type));
+  const auto first = first_with_records({}, store);
+  if (!first && !is_permanent(first.error().code)) return first.error();
+  type.is_of_empty_file = first && !*first;
+  return type;
+}
+
+bool state_the_same(const StatedType& one, const StatedType& other) {
+  const bool has_descriptors = one.descriptors != nullptr && other.descriptors != nullptr;
+  const bool has_same_descriptors =
+      has_descriptors ? *one.descriptors == *other.descriptors : one.descriptors == other.descriptors;
+  return one.name == other.name && has_same_descriptors &&
+         std::ranges::equal(one.metadata, other.metadata, [](const Attribute& mine, const Attribute& its) {
+           return mine.key == its.key && mine.value == its.value;
+         });
+}
+
 }  // namespace
 
 Result<FoundColumns> find_columns(SetReader& reader, bool is_table, const ColumnChoice& choice, const UserTypes& types,
@@ -93,28 +134,28 @@ Result<FoundColumns> find_columns(SetReader& reader, bool is_table, const Column
 
 std::uint64_t values_without_row(const TableColumns* table) { return table == nullptr ? 0 : table->no_scalars(); }
 
-Result<void> take_record_type(const RecordStore& store, EncoderOptions& encoding) {
-  const Metadata* const metadata = store.metadata();
-  if (metadata == nullptr || metadata->varies()) return {};
-  auto attributes = metadata->attributes({}, nullptr);
-  if (!attributes) return is_permanent(attributes.error().code) ? Result<void>() : attributes.error();
-  std::erase_if(*attributes, [](const Attribute& each) { return each.key != "file_comment"; });
-  ASSIGN_OR_RETURN(encoding.record_type, metadata->record_type({}));
-  if (!encoding.record_type.empty() && metadata->has_descriptors()) {
-    ASSIGN_OR_RETURN(encoding.descriptors, metadata->descriptors({}, ChunkInfo{}));
+std::optional<bool> take_record_type(SetReader& reader, Reporter& reporter, EncoderOptions& encoding) {
+  std::optional<StatedType> taken;
+  for (std::size_t shard = 0; shard < reader.set().size(); ++shard) {
+    if (reader.set().shard(shard).is_missing) continue;
+    const auto store = reader.set().open({}, shard);
+    if (!store && is_permanent(store.error().code)) continue;  // reported when its records are read
+    auto stated = store ? record_type_of(**store) : store.error();
+    if (!stated) {
+      reporter.report_failure(reader.set().shard(shard).path, stated.error());
+      return std::nullopt;
+    }
+    if (!taken || (taken->is_of_empty_file && !stated->is_of_empty_file)) {
+      taken = std::move(*stated);
+    } else if (!stated->is_of_empty_file && !state_the_same(*taken, *stated)) {
+      return false;
+    }
   }
-  encoding.metadata = std::move(*attributes);
-  return {};
-}
-
-bool state_the_same(const EncoderOptions& some, const EncoderOptions& others) {
-  const bool has_descriptors = some.descriptors != nullptr && others.descriptors != nullptr;
-  const bool has_same_descriptors =
-      has_descriptors ? *some.descriptors == *others.descriptors : some.descriptors == others.descriptors;
-  return some.record_type == others.record_type && has_same_descriptors &&
-         std::ranges::equal(some.metadata, others.metadata, [](const Attribute& one, const Attribute& other) {
-           return one.key == other.key && one.value == other.value;
-         });
+  if (!taken) return true;
+  encoding.record_type = std::move(taken->name);
+  encoding.descriptors = std::move(taken->descriptors);
+  encoding.metadata = std::move(taken->metadata);
+  return true;
 }
 
 }  // namespace recordfs

@@ -4,11 +4,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "core/base/limits.h"
 #include "core/base/result.h"
 #include "core/columns/row_schema.h"
+#include "core/dataset/reporter.h"
 #include "core/dataset/set_reader.h"
 #include "core/decoding/descriptor_set.h"
 #include "core/export/export_format.h"
@@ -42,10 +44,9 @@ Result<FoundColumns> find_columns(SetReader& reader, bool is_table, const Column
 // Returns TableColumns::no_scalars(); 0 for null. Thread-safe.
 std::uint64_t values_without_row(const TableColumns* table);
 
-// Takes over the type of the records that a file states, its descriptors, and the comment on the file. Damaged metadata
-// are left out. Fails with errors that may pass.
-Result<void> take_record_type(const RecordStore& store, EncoderOptions& encoding);
-// Returns whether take_record_type() took over equal values.
-bool state_the_same(const EncoderOptions& some, const EncoderOptions& others);
+// Takes over the type of the records that the containers with records state, its descriptors, and the comment on the
+// file, if all state the same. If none has records, takes over what the first states. Damaged metadata are left out.
+// Returns whether they state the same; if not, nothing is taken over. nullopt after reporting an error that may pass.
+std::optional<bool> take_record_type(SetReader& reader, Reporter& reporter, EncoderOptions& encoding);
 
 }  // namespace recordfs

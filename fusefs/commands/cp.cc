@@ -21,6 +21,7 @@
 #include "core/base/descriptor.h"
 #include "core/base/utf8.h"
 #include "core/export/record_files_copier.h"
+#include "core/output/whole_files.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
 #include "fusefs/commands/named_sets.h"
@@ -29,7 +30,6 @@
 #include "fusefs/commands/record_options.h"
 #include "fusefs/commands/record_words.h"
 #include "fusefs/commands/where.h"
-#include "fusefs/commands/whole_files.h"
 #include "fusefs/exit_status.h"
 #include "fusefs/interruption.h"
 #include "fusefs/messages.h"
@@ -121,13 +121,8 @@ class Cp {
         return copier_->copy(member, selection);
       });
     }
-    const auto& address = std::get<RecordAddress>(range);
-    const auto member = reader.member(address.shard, true);
-    if (!member) return true;
-    const auto selection = select_at(address, *member->store);
-    if (selection) return copier_->copy(*member, *selection).has_value();
-    context_.report_failure(member->path, selection.error());
-    return true;
+    const auto found = reader.find_record(std::get<RecordAddress>(range));
+    return !found || copier_->copy(found->first, found->second).has_value();
   }
 
   // Prints why a file is not written.
@@ -145,10 +140,39 @@ class Cp {
 };
 
 // A signal ends it at once, and leaves what the next copy continues.
-int copy_files(const CpOptions& options) {
-  auto directory = output_directory(options.words);  // opened before the context confines the process
-  CommandContext context(options.reading, std::vector{options.words.directory});
-  return copy_whole_files(options.words, std::move(directory), options.copy.files.replaces, context);
+int copy_whole_files(const CpOptions& options) {
+  const RecordWords& words = options.words;
+  auto directory = output_directory(words);  // opened before the context confines the process
+  CommandContext context(options.reading, std::vector{words.directory});
+  if (const std::string* const database = database_among(words.files)) {
+    context.fail(kExitWrongUse, printable(*database) + ": a database, which has other files too (try: '" +
+                                    printable(*database) + "/*')");
+    return context.status();
+  }
+  auto list = name_shards(words, context);
+  if (!list) return context.status();
+  add_empty_files(words.files, *list);
+  if (!directory) {
+    print_message(fmt::format("{}: {}", words.directory, directory.error().detail));
+    return kExitCannotOpen;
+  }
+  const auto files = with_names_of_copies(*list, context);
+  Progress progress("cp", Progress::Unit::kBytes);
+  const CopyListener listener{
+      .expects = [&](std::uint64_t bytes) { progress.set_total(bytes); },
+      .has_copied = [&](std::uint64_t bytes) { progress.add(bytes); },
+      .fail =
+          [&](const std::string& name, const FileCopier::Failure& failure) {
+            const bool is_locked = failure.why.os_error == EWOULDBLOCK;
+            context.fail(kExitPartlyDone, fmt::format("{}/{}: {}{}", words.directory, name,
+                                                      is_locked ? "another process copies it" : failure.why.detail,
+                                                      failure.why.os_error == EEXIST ? " (-f replaces it)" : ""));
+          },
+  };
+  const FileCopier copier(*std::move(directory), options.copy.files.replaces);
+  copy_files(files, copier, listener, context);
+  progress.clear();
+  return context.finish();
 }
 
 // Whole files have all their records.
@@ -243,7 +267,7 @@ RunCommand declare_cp(CLI::App& app) {
         return path.size() < PATH_MAX ? std::string() : "longer than any path in a mount";
       });
   options->reading.declare(app);
-  return [options] { return options->is_raw ? copy_files(*options) : Cp(*options).run(); };
+  return [options] { return options->is_raw ? copy_whole_files(*options) : Cp(*options).run(); };
 }
 
 }  // namespace recordfs

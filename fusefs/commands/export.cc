@@ -25,7 +25,6 @@
 #include "core/export/record_export.h"
 #include "core/output/output_place.h"
 #include "core/store/open_container.h"
-#include "core/store/wait_ticket.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
 #include "fusefs/commands/export_options.h"
@@ -177,43 +176,15 @@ class Export {
     return !failure;
   }
 
-  // Takes over what the containers with records state of them, if all state the same. If none has records, takes over
-  // what the first states. Returns false after printing why it cannot be read now.
+  // Returns false after printing why the type of the records cannot be read now.
   bool find_record_type(SetReader& reader, EncoderOptions& encoding) {
     if (!form_.format->has_record_type) return true;
-    bool is_first = true;
-    bool has_records = true;  // those whose type is taken over
-    for (std::size_t shard = 0; shard < reader.set().size(); ++shard) {
-      if (reader.set().shard(shard).is_missing) continue;
-      const auto store = reader.set().open({}, shard);
-      if (!store && is_permanent(store.error().code)) continue;  // reported when its records are read
-      EncoderOptions stated;
-      if (const auto taken = store ? take_record_type(**store, stated) : store.error(); !taken) {
-        context_.report_failure(reader.set().shard(shard).path, taken.error());
-        return false;
-      }
-      const auto first = first_with_records({}, **store);
-      if (!first && !is_permanent(first.error().code)) {
-        context_.report_failure(reader.set().shard(shard).path, first.error());
-        return false;
-      }
-      const bool is_empty = first && !*first;
-      if (is_first || (!has_records && !is_empty)) {
-        encoding.metadata = std::move(stated.metadata);
-        encoding.record_type = std::move(stated.record_type);
-        encoding.descriptors = std::move(stated.descriptors);
-        is_first = false;
-        has_records = !is_empty;
-      } else if (!is_empty && !state_the_same(encoding, stated)) {
-        print_message(fmt::format("{}: states no type of the records, since the files do not state the same one",
-                                  options_.output));
-        encoding.metadata.clear();
-        encoding.record_type.clear();
-        encoding.descriptors = nullptr;
-        break;
-      }
+    const auto is_one = take_record_type(reader, context_, encoding);
+    if (is_one && !*is_one) {
+      print_message(
+          fmt::format("{}: states no type of the records, since the files do not state the same one", options_.output));
     }
-    return true;
+    return is_one.has_value();
   }
 
   // Finds the columns of the rows. Returns false after printing why that failed.
@@ -289,11 +260,8 @@ class Export {
       is_complete_ = is_complete_ && goes_on;
       return goes_on;
     }
-    const auto& address = std::get<RecordAddress>(range);
-    const auto member = reader.member(address.shard, true);
-    const auto selection = member ? select_at(address, *member->store) : Result<Selection>(Selection{});
-    if (!selection) context_.report_failure(member->path, selection.error());
-    is_complete_ = is_complete_ && member && selection && take(*member, *selection);
+    const auto found = reader.find_record(std::get<RecordAddress>(range));
+    is_complete_ = is_complete_ && found && take(found->first, found->second);
     return is_complete_;
   }
 
