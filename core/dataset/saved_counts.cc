@@ -4,8 +4,21 @@
 
 #include "core/formats/registry.h"
 #include "core/store/saved_index.h"
+#include "core/store/wait_ticket.h"
 
 namespace recordfs {
+namespace {
+
+// Returns the number of records if the file is empty, or ends with the first chunk that has any.
+std::optional<std::uint64_t> records_of_only_chunk(const RecordStore& store) {
+  if (store.source().size() == 0) return 0;
+  if (!store.traits().is_in_file_order) return std::nullopt;
+  const auto first = wait_for([&] { return store.index().first_with_records(RequestContext()); });
+  const bool is_only = first && *first && (*first)->end == store.source().size();
+  return is_only ? (*first)->records : std::nullopt;
+}
+
+}  // namespace
 
 std::optional<ShardCounts> saved_counts(const RequestContext& context, const StoreResources& services,
                                         const Location& file, ScanDetail detail,
@@ -26,6 +39,13 @@ std::optional<ShardCounts> saved_counts(const RequestContext& context, const Sto
                      .stored = saved->size,
                      .format = format->name,
                      .bytes = saved->sums.bytes};
+}
+
+std::optional<std::uint64_t> known_records(const RecordStore& store, const StoreResources& services,
+                                           const Location& file) {
+  if (const auto records = records_of_only_chunk(store)) return records;
+  const auto saved = saved_counts({}, services, file, ScanDetail::kCounts);
+  return saved ? std::optional(saved->records) : std::nullopt;
 }
 
 }  // namespace recordfs

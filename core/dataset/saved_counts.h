@@ -1,12 +1,14 @@
 // The counts of shards that saved indexes have.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 
 #include "core/base/request_context.h"
 #include "core/base/storage.h"
 #include "core/dataset/data_set.h"
+#include "core/store/record_store.h"
 #include "core/store/shared_resources.h"
 
 namespace recordfs {
@@ -17,5 +19,10 @@ namespace recordfs {
 std::optional<ShardCounts> saved_counts(const RequestContext& context, const StoreResources& services,
                                         const Location& file, ScanDetail detail,
                                         const std::function<bool(const SourceId& id)>& admits = {});
+
+// Returns the number of records of an open container if no scan is needed to count them: because its file is empty,
+// ends with the first chunk that has any, or has a saved index as of saved_counts(). May block. Thread-safe.
+std::optional<std::uint64_t> known_records(const RecordStore& store, const StoreResources& services,
+                                           const Location& file);
 
 }  // namespace recordfs

@@ -222,7 +222,10 @@ bool SetReader::each(const OrdinalRange& range, const Take& take) {
   if (!only) return false;
   // The first record needs no search, which would report damage after it.
   const bool is_first = range.is_one && range.begin == 0;
-  const auto selection = is_first ? Selection{.records = {.begin = 0, .end = 1}} : select(range, *only->store);
+  const bool is_all = range == OrdinalRange{};
+  const auto selection = is_first ? Selection{.records = {.begin = 0, .end = 1}}
+                         : is_all ? Selection{}
+                                  : select(range, *only->store);
   if (!selection) {
     report_unselected(only->path, selection.error());
     return true;

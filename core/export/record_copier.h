@@ -37,9 +37,6 @@ class RecordCopier {
   // Copies a part of the container. Returns the number of records before the place where copying ended; nullopt if it
   // has to stop.
   std::optional<std::uint64_t> copy(PassPart part);
-  std::optional<std::uint64_t> copy(const Selection& selection) {
-    return copy(PassPart{.store = store_, .selection = selection});
-  }
   // Leaves out all selected records but these, and ends the copy after them.
   void keep_only(SelectedWindow& window) { window_of_selected_ = &window; }
   // Copy one record, and read no more than that needs. `first_ordinal` is of its chunk; nullopt: not counted. Return

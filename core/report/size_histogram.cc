@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <memory>
 #include <string_view>
+
+#include "core/dataset/ordered_pass.h"
 
 namespace recordfs {
 namespace {
@@ -100,6 +103,25 @@ std::string block_line(const std::vector<SizeHistogram::Bar>& bars, bool as_bloc
     line += bar.count == 0 ? " " : characters.substr(height_from_0 * bytes, bytes);
   }
   return line;
+}
+
+Result<SizeHistogram> sizes_of(const RecordStore& store, unsigned threads) {
+  SizeHistogram sizes;
+  TRY(read_part({.store = store}, {.threads = threads},
+                [&](const RequestContext& context, const ScannedStep& step) -> OrderedResult {
+                  if (!step.indexed) return {};
+                  const auto layout = layout_of(context, store, step.indexed->chunk);
+                  if (!layout) return {};
+                  const auto of_chunk = std::make_shared<SizeHistogram>();
+                  for (std::uint64_t i = 0; i < (*layout)->records(); ++i) {
+                    if ((*layout)->failure(i) == nullptr) of_chunk->add((*layout)->extent(i).size);
+                  }
+                  return [&sizes, of_chunk] {
+                    sizes.add(*of_chunk);
+                    return true;
+                  };
+                }));
+  return sizes;
 }
 
 }  // namespace recordfs

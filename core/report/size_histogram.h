@@ -7,6 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "core/base/result.h"
+#include "core/store/record_store.h"
+
 namespace recordfs {
 
 // Keeps 16 counters for each power of two, so a size is known to 6 %. Not thread-safe.
@@ -42,6 +45,9 @@ class SizeHistogram {
   std::uint64_t largest_ = 0;
   double sum_ = 0;
 };
+
+// Returns the sizes of all records that can be read, by `threads`. Fails as read_part() does.
+Result<SizeHistogram> sizes_of(const RecordStore& store, unsigned threads);
 
 // Returns the bars as characters of eight heights: blocks, or ASCII. A bar with a count is never blank.
 std::string block_line(const std::vector<SizeHistogram::Bar>& bars, bool as_blocks = true);

@@ -281,6 +281,13 @@ void add_members(JsonObject& object, const MissingShards& missing) {
   if (!missing.instead.empty()) object.set("instead", JsonPath{missing.instead});
 }
 
+JsonObject skipped_object(const std::string& path, const Finding& finding) {
+  JsonObject line;
+  line.set("file", JsonPath{path});
+  add_members(line, finding);
+  return line;
+}
+
 // Returns what every object about a file begins with.
 JsonObject object_of(const Outcome& outcome, std::string_view status) {
   JsonObject object;
@@ -333,12 +340,20 @@ Finding finding_of_file(std::string_view word, std::string reason, Impact impact
   return {.word = word, .reason = std::move(reason), .is_of_whole_file = true, .impact = impact};
 }
 
-std::string skipped_line(const std::string& path, const Finding& finding, const MissingShards* missing) {
-  JsonObject line;
-  line.set("file", JsonPath{path});
-  add_members(line, finding);
-  if (missing != nullptr) add_members(line, *missing);
+std::string skipped_line(const std::string& path, const Finding& finding) {
+  return to_json(skipped_object(path, finding), JsonLayout::kLine);
+}
+
+std::string skipped_line(const MissingShards& missing) {
+  const std::string reason = missing.count == 1 ? "this shard does not exist" : "these shards do not exist";
+  JsonObject line = skipped_object(missing.path, finding_of_file("missing", reason, Impact::kDamage));
+  add_members(line, missing);
   return to_json(line, JsonLayout::kLine);
+}
+
+std::string surplus_line(const std::string& path) {
+  const std::string reason = "the data set has fewer shards, or another number of them";
+  return skipped_line(path, finding_of_file("surplus", reason, Impact::kDamage));
 }
 
 std::string to_string(const Finding& finding) {

@@ -50,8 +50,11 @@ Finding finding_of(const Error& error, const ChunkInfo& chunk, std::optional<std
 Finding finding_of_file(std::string_view word, std::string reason, Impact impact);
 
 // Returns a line of JSON about what was not read of a file: file, begin, end, class, reason and records_lost;
-// records_lost_at_least if that is all that is known. `missing`: the shards that it is about; null: none is missing.
-std::string skipped_line(const std::string& path, const Finding& finding, const MissingShards* missing = nullptr);
+// records_lost_at_least if that is all that is known.
+std::string skipped_line(const std::string& path, const Finding& finding);
+// Return such lines about missing shards, and about a surplus shard.
+std::string skipped_line(const MissingShards& missing);
+std::string surplus_line(const std::string& path);
 
 // Returns "bytes 10 to 20: damage: checksum mismatch; 3 records lost", "byte 10: the chunk is too short; 5 records
 // lost", "byte 10: no memory for 20 bytes; 3 chunks not checked".

@@ -14,7 +14,6 @@
 #include "core/base/utf8.h"
 #include "core/dataset/ask_together.h"
 #include "core/dataset/random_order.h"
-#include "core/dataset/source_spec.h"
 #include "core/dataset/splits.h"
 #include "core/export/array_writer.h"
 #include "core/export/key_list.h"
@@ -45,13 +44,6 @@ struct CatOptions {
   DatabaseView view;    // of a database
   KeyRangeOptions keys;
 };
-
-// Returns whether the words name a database: its directory, or logs and tables of which keys are wanted.
-bool names_database(const CatOptions& options) {
-  const auto& files = options.words.files;
-  return options.view.is_given() || options.keys.is_given() ||
-         (files.size() == 1 && SourceSpec{.words = files}.kind() == SourceSpec::Kind::kDatabase);
-}
 
 // Returns why the options cannot be applied to a database; empty if they can.
 std::string_view why_refused(const CatOptions& options) {
@@ -106,18 +98,20 @@ int cat(const CatOptions& options) {
   context.decode_with(options.form.types);
   if (decodes(options.form)) context.require_metadata();
   if (options.split) context.distinguish_retries(options.form.skips_damage);
-  expect_first_range(options.words, context);
   const RecordWords& words = options.words;
   const bool reads_all = !options.split && !options.random.is_given() && !words.has_ranges() && words.manifest.empty();
   if (reads_all && words.files.size() == 1) expect_pass(words.files.front());
-  if (names_database(options)) return cat_database(options, context);
-  // One file is none, as was just found.
+  const SourceSpec::Kind kind = kind_of(words, context);
+  // Of logs and tables, keys can be wanted too.
+  if (kind == SourceSpec::Kind::kDatabase || options.view.is_given() || options.keys.is_given()) {
+    return cat_database(options, context);
+  }
   if (const std::string* const database = words.files.size() > 1 ? database_among(words.files) : nullptr) {
     context.fail(kExitWrongUse,
                  printable(*database) + ": a database, which cat writes alone (try: recordfs cat --json)");
     return context.finish();
   }
-  const auto reader = open_set(options.words, context);
+  const auto reader = open_set(words, kind, context);
   if (!reader) return context.status();
   SetCopier copier(options.form, *reader, context, context.output());
   if (options.array.is_wanted && !reader->has_one_shard()) {
@@ -132,8 +126,10 @@ int cat(const CatOptions& options) {
                *options.split);
   } else if (options.random.is_given()) {
     copy_in_random_order(options.random, options.form, *reader, context, context.output());
+  } else if (words.has_ranges()) {
+    each_range(words, context, [&](const Range& range) { return copier.copy(range); });
   } else {
-    each_range(options.words, context, [&](const Range& range) { return copier.copy(range); });
+    copier.copy(OrdinalRange{});
   }
   report_absent(options.form.json.fields.get(), context);
   report_condition(options.form.condition.get(), true, context);

@@ -62,8 +62,7 @@ void DatabaseOptions::declare(CLI::App& app, std::vector<std::string>* keys) {
       words.files.clear();
     }
     if (!has_manifest && words.files.empty()) throw CLI::RequiredError("DB");
-    for (std::string& word : words.files) word = Location(word).text();
-    if (has_manifest) words.manifest = Location(words.manifest).text();
+    name_locations(words.files, words.manifest);
     if (keys != nullptr && keys->empty()) throw CLI::RequiredError("KEY");
   });
   view.declare(app);

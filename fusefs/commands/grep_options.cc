@@ -223,8 +223,7 @@ void GrepOptions::finish(const std::string* word) {
     throw CLI::ValidationError(fmt::format("unknown option: {} (try: -C {}, or -e {})", *word, word->substr(1), *word));
   }
   patterns = std::move(lines);
-  for (std::string& file : files) file = Location(file).text();
-  if (!manifest.empty()) manifest = Location(manifest).text();
+  name_locations(files, manifest);
   const bool has_input = std::ranges::find(files, kStandardInput) != files.end() || (files.empty() && !recursive);
   if (has_input && manifest.empty() && std::ranges::find(pattern_files, kStandardInput) != pattern_files.end()) {
     throw CLI::ValidationError("--file", "standard input cannot have both patterns and records");

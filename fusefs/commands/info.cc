@@ -20,7 +20,6 @@
 #include "core/dataset/ask_together.h"
 #include "core/dataset/column_totals.h"
 #include "core/dataset/damage_reporter.h"
-#include "core/dataset/ordered_pass.h"
 #include "core/dataset/part_totals.h"
 #include "core/dataset/saved_counts.h"
 #include "core/dataset/scanned_info.h"
@@ -30,7 +29,6 @@
 #include "core/store/at_once.h"
 #include "core/store/container_info.h"
 #include "core/store/part_counts.h"
-#include "core/store/wait_ticket.h"
 #include "fusefs/commands/command.h"
 #include "fusefs/commands/command_context.h"
 #include "fusefs/commands/database_options.h"
@@ -118,15 +116,6 @@ Result<JsonObject> info_of(const std::string& path, const RecordStore& store, co
   return info;
 }
 
-// Returns the number of records if the file is empty, or ends with the first chunk that has any.
-std::optional<std::uint64_t> records_of_only_chunk(const RecordStore& store) {
-  if (store.source().size() == 0) return 0;
-  if (!store.traits().is_in_file_order) return std::nullopt;
-  const auto first = wait_for([&] { return store.index().first_with_records(RequestContext()); });
-  const bool is_only = first && *first && (*first)->end == store.source().size();
-  return is_only ? (*first)->records : std::nullopt;
-}
-
 // Returns the last line: the number of records if it is known without a scan, and otherwise how to count them. `read`:
 // the number if all were read.
 std::string records_row(const std::string& path, const RecordStore& store, const JsonObject& info,
@@ -134,37 +123,14 @@ std::string records_row(const std::string& path, const RecordStore& store, const
   for (const char* const name : {"records", "num_records"}) {
     if (info.find(name) != nullptr) return row("records", text_in(info, name));
   }
-  if (const auto records = read ? read : records_of_only_chunk(store))
-    return row("records", fmt::format("{}", *records));
-  const auto saved = saved_counts({}, context.services(), Location(path), ScanDetail::kCounts);
-  if (saved) return row("records", fmt::format("{}", saved->records));
-  return row("records", "not counted (try: recordfs info --scan)");
+  const auto records = read ? read : known_records(store, context.services(), Location(path));
+  return row("records", records ? fmt::format("{}", *records) : "not counted (try: recordfs info --scan)");
 }
 
 std::string total_line(const FileTotals& totals) {
   return row("total", fmt::format("{}, {}, {}, {}, {}", counted(totals.files, "file"),
                                   counted(totals.records, "record"), counted(totals.chunks, "chunk"),
                                   in_units(totals.size), counted(totals.damaged_regions, "damaged region")));
-}
-
-// Returns the sizes of all records that can be read. Fails as read_part() does.
-Result<SizeHistogram> sizes_of(const RecordStore& store, unsigned threads) {
-  SizeHistogram sizes;
-  TRY(read_part({.store = store}, {.threads = threads},
-                [&](const RequestContext& context, const ScannedStep& step) -> OrderedResult {
-                  if (!step.indexed) return {};
-                  const auto layout = layout_of(context, store, step.indexed->chunk);
-                  if (!layout) return {};
-                  const auto of_chunk = std::make_shared<SizeHistogram>();
-                  for (std::uint64_t i = 0; i < (*layout)->records(); ++i) {
-                    if ((*layout)->failure(i) == nullptr) of_chunk->add((*layout)->extent(i).size);
-                  }
-                  return [&sizes, of_chunk] {
-                    sizes.add(*of_chunk);
-                    return true;
-                  };
-                }));
-  return sizes;
 }
 
 // Returns the row with the histogram of record sizes. Reads the sizes of all records.
@@ -331,16 +297,10 @@ RunCommand declare_info(CLI::App& app) {
   declare_types(
       app, options->counted.types, [options = options.get()] { return options->columns; }, "--columns");
   app.get_option("--where")->needs(columns);
-  RandomOptions& random = options->counted.random;
-  auto* const sample = declare_value(
-      app, "--sample", "N", [&random](const std::string& text) { random.sample = number_of("--sample", text); },
-      "only N records, chosen at random\n"
-      "Each set of N records is as likely as any other; with `--where`, of the selected ones.");
-  sample->needs(columns);
-  declare_value(
-      app, "--seed", "S", [&random](const std::string& text) { random.seed = number_of("--seed", text); },
-      "selects the sample of --sample (default 0)")
-      ->needs(sample);
+  declare_sample(app, options->counted.random,
+                 "only N records, chosen at random\n"
+                 "Each set of N records is as likely as any other; with `--where`, of the selected ones.")
+      ->needs(columns);
   begin_group(app, "Databases");
   options->reading.declare_database(app);
   options->reading.declare(app);

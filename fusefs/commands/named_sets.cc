@@ -13,7 +13,6 @@
 #include "core/base/counted.h"
 #include "core/base/storage.h"
 #include "core/base/utf8.h"
-#include "core/dataset/source_spec.h"
 #include "core/verify/verification.h"
 #include "fusefs/commands/input_lines.h"
 #include "fusefs/exit_status.h"
@@ -39,8 +38,10 @@ bool is_complete(const ShardList& list) { return list.missing() == 0 && list.sur
 
 }  // namespace
 
-void expect_first_range(const RecordWords& words, CommandContext& context) {
-  if (!words.ranges.empty()) source_of(words).expect(words.ranges.front(), context.services());
+SourceSpec::Kind kind_of(const RecordWords& words, CommandContext& context) {
+  const SourceSpec source = source_of(words);
+  if (!words.ranges.empty()) source.expect(words.ranges.front(), context.services());
+  return source.kind();
 }
 
 std::string set_name(const RecordWords& words) {
@@ -88,20 +89,19 @@ std::vector<NamedFile> named_files(const std::string& manifest, const std::vecto
   return files;
 }
 
-std::unique_ptr<SetReader> open_set(const RecordWords& words, CommandContext& context) {
-  expect_first_range(words, context);
-  if (source_of(words).kind() == SourceSpec::Kind::kContainer) {
+std::unique_ptr<SetReader> open_set(const RecordWords& words, SourceSpec::Kind kind, CommandContext& context) {
+  if (kind == SourceSpec::Kind::kContainer) {
     const std::string& path = words.files.front();
     auto store = context.open(path);
     return store ? std::make_unique<SetReader>(path, std::move(store), words.allows_missing, context) : nullptr;
   }
   auto list = name_shards(words, context);
   if (!list) return nullptr;
-  if (words.files.size() == 1 && list->shards.size() > 1 && list->missing() == 0) {
-    RecordWords shards{.ranges = words.ranges};
-    shards.files.reserve(list->shards.size());
-    for (const Shard& shard : list->shards) shards.files.push_back(shard.path);
-    expect_first_range(shards, context);
+  if (!words.ranges.empty() && words.files.size() == 1 && list->shards.size() > 1 && list->missing() == 0) {
+    SourceSpec shards;
+    shards.words.reserve(list->shards.size());
+    for (const Shard& shard : list->shards) shards.words.push_back(shard.path);
+    shards.expect(words.ranges.front(), context.services());
   }
   auto reader = std::make_unique<SetReader>(set_name(words), std::move(*list), words.allows_missing, context,
                                             context.opener(), context.known_counts());
@@ -133,14 +133,8 @@ void list_left_out(SetReader& reader, CommandContext& context) {
   Output* const list = context.skipped();
   if (list == nullptr) return;
   const auto shard = [&](std::size_t number) -> const Shard& { return reader.set().shard(number); };
-  for (const MissingShards& missing : missing_shards(reader.set().size(), shard)) {
-    const std::string_view reason = missing.count == 1 ? "this shard does not exist" : "these shards do not exist";
-    list->write(skipped_line(missing.path, finding_of_file("missing", std::string(reason), Impact::kDamage), &missing));
-  }
-  for (const std::string& path : reader.surplus()) {
-    const std::string reason = "the data set has fewer shards, or another number of them";
-    list->write(skipped_line(path, finding_of_file("surplus", reason, Impact::kDamage)));
-  }
+  for (const MissingShards& missing : missing_shards(reader.set().size(), shard)) list->write(skipped_line(missing));
+  for (const std::string& path : reader.surplus()) list->write(surplus_line(path));
 }
 
 }  // namespace recordfs

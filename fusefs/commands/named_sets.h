@@ -9,6 +9,7 @@
 
 #include "core/dataset/missing_shards.h"
 #include "core/dataset/set_reader.h"
+#include "core/dataset/source_spec.h"
 #include "fusefs/commands/command_context.h"
 #include "fusefs/commands/record_words.h"
 
@@ -19,8 +20,9 @@ namespace recordfs {
 // must not be.
 std::optional<ShardList> name_shards(const RecordWords& words, CommandContext& context);
 
-// Hints that the files are opened next, and that the first range is read: see expect_open().
-void expect_first_range(const RecordWords& words, CommandContext& context);
+// Returns what the words name, after a hint that it is opened next, and that the first range is read: see
+// expect_open().
+SourceSpec::Kind kind_of(const RecordWords& words, CommandContext& context);
 
 // Returns the name of the data set in messages.
 std::string set_name(const RecordWords& words);
@@ -35,8 +37,11 @@ std::vector<NamedFile> named_files(const std::string& manifest, const std::vecto
                                    CommandContext& context);
 
 // Names the shards as name_shards(), and opens the only one, but no other. Returns null if the command has to end.
-// `context` must outlive the result.
-std::unique_ptr<SetReader> open_set(const RecordWords& words, CommandContext& context);
+// `kind`: as kind_of() returns it. `context` must outlive the result.
+std::unique_ptr<SetReader> open_set(const RecordWords& words, SourceSpec::Kind kind, CommandContext& context);
+inline std::unique_ptr<SetReader> open_set(const RecordWords& words, CommandContext& context) {
+  return open_set(words, kind_of(words, context), context);
+}
 
 // Calls `take` with each range that was given, and then with those that standard input has, if they are read from
 // there, until it returns false. If none is given or read, calls it with that of all records.

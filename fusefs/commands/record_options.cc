@@ -149,14 +149,20 @@ void declare_random(CLI::App& app, RandomOptions& random) {
       "write the records in a random order, which this number selects\n"
       "The same number gives the same order for a data set of as many records, on every machine. With "
       "`--sample`, the sample is in random order.");
-  auto* count = declare_value(
-      app, "--sample", "N", [&random](const std::string& text) { random.sample = number_of("--sample", text); },
-      "write N records, chosen at random, in ascending order\n"
-      "Each set of N records is as likely as any other, and none is written twice.");
+  declare_sample(app, random,
+                 "write N records, chosen at random, in ascending order\n"
+                 "Each set of N records is as likely as any other, and none is written twice.");
+}
+
+CLI::Option* declare_sample(CLI::App& app, RandomOptions& random, const std::string& text) {
+  auto* const sample = declare_value(
+      app, "--sample", "N", [&random](const std::string& number) { random.sample = number_of("--sample", number); },
+      text);
   declare_value(
-      app, "--seed", "S", [&random](const std::string& text) { random.seed = number_of("--seed", text); },
+      app, "--seed", "S", [&random](const std::string& number) { random.seed = number_of("--seed", number); },
       "selects the sample of --sample (default 0)")
-      ->needs(count);
+      ->needs(sample);
+  return sample;
 }
 
 }  // namespace recordfs

@@ -47,5 +47,7 @@ bool decodes(const FormOptions& form);
 // Declare the options that choose a form, and those of a random order, on `app`. The results must outlive the parsing.
 void declare_form(CLI::App& app, FormOptions& form);
 void declare_random(CLI::App& app, RandomOptions& random);
+// Declares --sample, with its help, and --seed. Returns the former.
+CLI::Option* declare_sample(CLI::App& app, RandomOptions& random, const std::string& text);
 
 }  // namespace recordfs

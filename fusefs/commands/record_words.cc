@@ -97,6 +97,11 @@ bool names_file(const std::string& word) {
   return word == kStandardInput || !Location(word).is_local() || status_of({}, word) || names_set(word);
 }
 
+void name_locations(std::vector<std::string>& files, std::string& manifest) {
+  for (std::string& file : files) file = Location(file).text();
+  if (!manifest.empty()) manifest = Location(manifest).text();
+}
+
 void declare_allow_missing(CLI::App& app, bool& allows_missing) {
   app.add_flag("--allow-missing", allows_missing,
                "continue without missing shards, which are named (exit status 0)\n"
@@ -121,8 +126,7 @@ void declare_sets(CLI::App& app, std::vector<std::string>& words, std::string& m
   begin_group(app, "Options");
   app.final_callback([&words, &manifest] {
     if (words.empty() && manifest.empty()) throw CLI::RequiredError("FILE");
-    for (std::string& word : words) word = Location(word).text();
-    if (!manifest.empty()) manifest = Location(manifest).text();
+    name_locations(words, manifest);
   });
 }
 

@@ -46,6 +46,9 @@ void declare_words(CLI::App& app, RecordWords& words, WordUse use,
 // required. `takes_input`: what the help says of standard input. The results must outlive the parsing.
 void declare_sets(CLI::App& app, std::vector<std::string>& words, std::string& manifest, bool takes_input = true);
 
+// Names files and a manifest, which may be empty, as messages do: see Location::text().
+void name_locations(std::vector<std::string>& files, std::string& manifest);
+
 // Declare --allow-missing, and --manifest. The result must outlive the parsing.
 void declare_allow_missing(CLI::App& app, bool& allows_missing);
 void declare_manifest(CLI::App& app, std::string& manifest);

@@ -152,13 +152,7 @@ class Recover {
       fail_to_write(report_.path(), begun.error());
       return;
     }
-    for (const MissingShards& missing : missing_) {
-      report_.write(skipped_line(
-          missing.path,
-          finding_of_file("missing", missing.count == 1 ? "this shard does not exist" : "these shards do not exist",
-                          Impact::kDamage),
-          &missing));
-    }
+    for (const MissingShards& missing : missing_) report_.write(skipped_line(missing));
     is_one_file_ = files.size() == 1;
     unwritten_.reserve(files.size());
     for (const RecoveredFile& file : files) unwritten_.push_back(file.path);

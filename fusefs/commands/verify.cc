@@ -308,10 +308,7 @@ RunCommand declare_verify(CLI::App& app) {
   begin_group(app, "Databases");
   options->reading.declare_database(app);
   options->reading.declare(app);
-  app.final_callback([options = options.get()] {
-    for (std::string& file : options->files) file = Location(file).text();
-    if (!options->manifest.empty()) options->manifest = Location(options->manifest).text();
-  });
+  app.final_callback([options = options.get()] { name_locations(options->files, options->manifest); });
   return [options] { return verify(*options); };
 }
 
