@@ -1,6 +1,9 @@
 #include "core/database/log_records.h"
 
+#include <algorithm>
 #include <utility>
+
+#include "core/formats/leveldb_log/wire.h"
 
 namespace recordfs::database {
 namespace {
@@ -13,11 +16,17 @@ DamagedRegion region_of(const ChunkInfo& chunk, const Error& error) {
 
 class Visit {
  public:
-  Visit(const Container& log, LogVisitor& visitor) : log_(log), visitor_(visitor) {}
+  Visit(const Source& source, const Container& log, LogVisitor& visitor)
+      : source_(source), log_(log), visitor_(visitor) {}
 
   Result<void> run(const RequestContext& context) {
     for (std::optional<ChunkKey> at = log_.traits().first; at;) {
       TRY(context.spend(0));
+      ASSIGN_OR_RETURN(const auto after_intact, take_intact(context, *at));
+      if (after_intact) {
+        at = after_intact;
+        continue;
+      }
       ASSIGN_OR_RETURN(auto step, log_.scan(context, *at));
       damage_ = step.damage;
       if (step.chunk) TRY(take_chunk(context, *step.chunk));
@@ -28,6 +37,45 @@ class Visit {
   }
 
  private:
+  static constexpr std::uint64_t kFirstWindow = 2 * leveldb_log::kFrameSize;
+  static constexpr std::uint64_t kUsualWindow = 16 * leveldb_log::kFrameSize;
+  static constexpr std::uint64_t kLargestWindow = 128 * leveldb_log::kFrameSize;  // for large records
+
+  // Takes the intact chunks of a window, which are read and verified together. Returns where the log continues; nullopt
+  // if the next chunk has to be scanned.
+  Result<std::optional<ChunkKey>> take_intact(const RequestContext& context, ChunkKey at) {
+    const BulkReader* const bulk = log_.bulk();
+    const std::uint64_t left = source_.size() - std::min(source_.size(), at.position);
+    // The last chunk ends the file, so no window shows that it is complete.
+    if (bulk == nullptr || at.position < scanned_until_ || left <= leveldb_log::kFrameSize)
+      return std::optional<ChunkKey>();
+    while (true) {
+      auto window = source_.view_at(context, at.position, window_);
+      const auto batch = window ? bulk->read_at(context, at, *std::move(window)) : RecordBatch();
+      if (batch.run.chunks > 0) {
+        if (window_ < kUsualWindow) window_ *= 2;
+        TRY(take_batch(batch));
+        return std::optional(batch.run.next);
+      }
+      const bool may_need_more = batch.run.needs > window_ && window_ < std::min(left, kLargestWindow);
+      if (!may_need_more) break;
+      window_ = std::min(batch.run.needs, kLargestWindow);
+    }
+    scanned_until_ = at.position + window_;
+    window_ = kFirstWindow;
+    return std::optional<ChunkKey>();
+  }
+
+  Result<void> take_batch(const RecordBatch& batch) {
+    std::size_t next = 0;
+    for (const BatchChunk& chunk : batch.chunks) {
+      for (std::uint64_t index = 0; index < chunk.records; ++index) {
+        TRY(visitor_.take_record({{chunk.begin, 0}, index}, batch.records[next++]));
+      }
+    }
+    return {};
+  }
+
   Result<void> take_chunk(const RequestContext& context, const ChunkInfo& info) {
     auto chunk = log_.decode(context, info);
     if (!chunk) {
@@ -60,9 +108,12 @@ class Visit {
     return {};
   }
 
+  const Source& source_;
   const Container& log_;
   LogVisitor& visitor_;
   std::vector<DamagedRegion> damage_;
+  std::uint64_t window_ = kFirstWindow;  // bytes
+  Position scanned_until_ = 0;           // chunks before are not read together
 };
 
 }  // namespace
@@ -74,8 +125,8 @@ Result<leveldb_log::DatabaseLog> open_log(const RequestContext& context, std::sh
   return opened;
 }
 
-Result<void> visit_log(const RequestContext& context, const Container& log, LogVisitor& visitor) {
-  return Visit(log, visitor).run(context);
+Result<void> visit_log(const RequestContext& context, const Source& source, const Container& log, LogVisitor& visitor) {
+  return Visit(source, log, visitor).run(context);
 }
 
 Result<Slice> read_record(const RequestContext& context, const Container& log, const RecordPlace& place) {

@@ -32,7 +32,8 @@ Result<leveldb_log::DatabaseLog> open_log(const RequestContext& context, std::sh
                                           const Limits& limits);
 
 // Passes all records to `visitor`. Unreadable ones are damage. Fails with failures that may pass, and as the visitor.
-Result<void> visit_log(const RequestContext& context, const Container& log, LogVisitor& visitor);
+// `source`: the bytes of `log`.
+Result<void> visit_log(const RequestContext& context, const Source& source, const Container& log, LogVisitor& visitor);
 
 // Returns a record. Fails with kChanged if it is not there any more, and as Container::decode().
 Result<Slice> read_record(const RequestContext& context, const Container& log, const RecordPlace& place);

@@ -26,6 +26,16 @@ void set_timestamp(LoggedWrites::Pending& write, Bytes timestamp) {
   if (write.type == kTypeDeleteRange) overwrite_timestamp(write.value, timestamp);
 }
 
+// Returns null if all keys are wanted. The comparator may not be known yet, so a stored key may end with a timestamp.
+leveldb_log::WantsWrite wants_only(const std::set<std::string, std::less<>>& keys) {
+  if (keys.empty()) return nullptr;
+  return [&keys](std::uint8_t type, Bytes stored) {
+    const std::string_view key = as_text(stored);
+    const std::size_t end = key.size() - std::min(key.size(), kTimestampSize);
+    return type == kTypeDeleteRange || keys.contains(key) || keys.contains(key.substr(0, end));
+  };
+}
+
 Code code_of(DamageClass damage_class) {
   return damage_class == DamageClass::kUnsupported ? Code::kUnsupported : Code::kDamage;
 }
@@ -34,7 +44,7 @@ Code code_of(DamageClass damage_class) {
 
 LogReplay::LogReplay(const Options& options, Setup setup)
     : setup_(std::move(setup)),
-      only_keys_(options.only_keys),
+      wants_(wants_only(options.only_keys)),
       writes_({.value_bytes = options.log_value_bytes, .key_bytes = options.log_key_bytes}),
       chain_(setup_.chain,
              [this](const std::string& log, const Error& why, bool is_before) { lose(log, why, is_before); }) {}
@@ -61,7 +71,7 @@ Result<void> LogReplay::read(const RequestContext& context, OpenFiles& files, co
   if (is_other) check_renamed(*log->head.session.log_number);
   log_.is_recycled = log->head.session.recycled && !is_other;
   chain_.begin_log(name, number, log_.source->size(), is_other ? std::nullopt : log->head.predecessor);
-  TRY(visit_log(context, *log->container, *this));
+  TRY(visit_log(context, *log_.source, *log->container, *this));
   end_left_over(true);
   chain_.end_log(next_sequence_);
   if (!log_.has_records && empty_log_.name.empty() && must_have_writes(number)) empty_log_ = {log_.name, number};
@@ -81,7 +91,7 @@ Result<void> LogReplay::take_record(const RecordPlace& place, Bytes record) {
   const bool is_first_of_log = !std::exchange(log_.has_records, true);
   end_left_over(false);
   if (is_numbered_otherwise_) return {};
-  const auto batch = leveldb_log::summarize_batch(record);
+  const auto batch = leveldb_log::summarize_batch(record, wants_);
   if (!batch) {
     Error error = batch.error();
     error.position = place.chunk.position;
@@ -93,6 +103,10 @@ Result<void> LogReplay::take_record(const RecordPlace& place, Bytes record) {
   check_gap(batch->sequence, place.chunk.position, is_first_of_log);
   check_empty_log(batch->sequence);
   next_sequence_ = batch->sequence;
+  if (batch->unwanted_family && !setup_.is_per_sub_batch()) {
+    pass_writes(*batch->unwanted_family, batch->count);
+    return {};
+  }
   Result<void> taken;
   bool is_first = true;
   const auto end =
@@ -105,6 +119,16 @@ Result<void> LogReplay::take_record(const RecordPlace& place, Bytes record) {
   if (setup_.is_per_sub_batch()) next_sequence_ = end;
   transactions_.drop_section();
   return taken;
+}
+
+// Counts writes of a family that are not wanted, as take_write() does.
+void LogReplay::pass_writes(std::uint32_t family, std::uint32_t count) {
+  end_losses();
+  last_family_ = std::max(last_family_, family);
+  const std::uint64_t first = std::exchange(next_sequence_, next_sequence_ + count);
+  if (!setup_.counts(family, log_.number)) return;
+  last_sequence_ = std::max(last_sequence_, std::min(std::max(first, next_sequence_ - 1), kMostSequence));
+  writes_.add_unwanted(family, count);
 }
 
 // All logs of a database are numbered in the same way: the database refuses others.
@@ -199,8 +223,10 @@ Result<void> LogReplay::take_write(const leveldb_log::BatchOperation& operation,
     return {};
   }
   if (is_kept && setup_.is_dropped(operation.family)) return transactions_.keep({.family = operation.family});
-  Pending write{
-      .family = operation.family, .type = operation.type, .log = log_.index, .is_wanted = is_wanted(operation)};
+  Pending write{.family = operation.family,
+                .type = operation.type,
+                .log = log_.index,
+                .is_wanted = !wants_ || wants_(operation.type, operation.key)};
   if (write.is_wanted) {
     write.key = as_text(operation.key);
     write.place = place;
@@ -211,14 +237,6 @@ Result<void> LogReplay::take_write(const leveldb_log::BatchOperation& operation,
   }
   if (is_kept) return transactions_.keep(std::move(write));
   return add(setup_.is_per_sub_batch() ? *operation.sequence : next_sequence_++, write);
-}
-
-// The comparator may not be known yet, so the key may end with a timestamp.
-bool LogReplay::is_wanted(const leveldb_log::BatchOperation& operation) const {
-  const std::string_view key = as_text(operation.key);
-  const std::size_t end = key.size() - std::min(key.size(), kTimestampSize);
-  return only_keys_.empty() || operation.type == kTypeDeleteRange || only_keys_.contains(key) ||
-         only_keys_.contains(key.substr(0, end));
 }
 
 // The writes of a transaction that writes when it commits get their numbers then, and their timestamps.
@@ -287,8 +305,9 @@ bool LogReplay::must_have_writes(std::uint64_t number) const {
 // none after an empty one while it is open. When it opens, it may keep older logs (avoid_flush_during_recovery), but
 // then no write is missing, unless it was made without a log.
 void LogReplay::check_empty_log(std::uint64_t start) {
+  if (empty_log_.name.empty()) return;
   const NumberedLog log = std::exchange(empty_log_, {});
-  if (log.name.empty() || open_losses_ > 0) return;
+  if (open_losses_ > 0) return;
   std::string why = fmt::format("{} continues it", log_.name);
   std::uint64_t expected = std::max(*setup_.last_before + 1, next_sequence_);
   if (start <= expected && log.number > setup_.last_of_earlier_use) expected = next_sequence_;

@@ -110,12 +110,12 @@ class LogReplay final : private LogVisitor {
   void report(Error error, bool is_end);
   Result<bool> may_be_left_over(const RequestContext& context, const DamagedRegion& region) const;
   void end_left_over(bool is_end);
+  void pass_writes(std::uint32_t family, std::uint32_t count);
   Result<void> take_operation(const leveldb_log::BatchOperation& operation, const RecordPlace& place, Bytes record);
   Result<void> take_write(const leveldb_log::BatchOperation& operation, const RecordPlace& place, Bytes record);
   Result<void> take_marker(const leveldb_log::BatchOperation& operation);
   Result<void> commit(const std::string& transaction, Bytes timestamp);
   Result<void> add(std::uint64_t sequence, const Pending& write);
-  bool is_wanted(const leveldb_log::BatchOperation& operation) const;
   void note_numbering(const leveldb_log::BatchSummary& batch, Bytes record);
   void lose(const std::string& log, const Error& error, bool is_before = true);
   void end_losses();
@@ -126,7 +126,7 @@ class LogReplay final : private LogVisitor {
   bool must_have_writes(std::uint64_t number) const;
 
   const Setup setup_;
-  const std::set<std::string, std::less<>>& only_keys_;  // of the options
+  const leveldb_log::WantsWrite wants_;  // null: all writes are wanted
   LoggedWrites writes_;
   std::vector<Problem> problems_;
   std::vector<Loss> losses_;

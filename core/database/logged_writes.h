@@ -53,8 +53,13 @@ class LoggedWrites {
     std::uint64_t value_begin = 0;  // in the record
     std::uint64_t value_size = 0;
   };
-  // Both fail with kLimit.
+  // Fails with kLimit.
   Result<void> add(std::uint64_t sequence, const Pending& write);
+  // Counts writes that are not wanted.
+  void add_unwanted(std::uint32_t family, std::uint64_t count) {
+    families_[family];
+    count_ += count;
+  }
   // Returns whether a value of this size may be kept in memory.
   bool has_room_for(std::uint64_t value_size) const { return value_size <= bounds_.value_bytes - values_.size(); }
   // Sorts the writes, and drops those with the numbers of `hidden`. `order_of(family)` is a family's order.

@@ -375,9 +375,9 @@ Result<Manifest> read_manifest(const RequestContext& context, std::shared_ptr<co
   Manifest manifest;
   FamilyState& first = manifest.files.families[0];
   first.family = {.name = "default"};
-  ASSIGN_OR_RETURN(const auto log, open_log(context, std::move(source), limits));
+  ASSIGN_OR_RETURN(const auto log, open_log(context, source, limits));
   EditVisitor visitor(manifest, limits);
-  TRY(visit_log(context, *log.container, visitor));
+  TRY(visit_log(context, *source, *log.container, visitor));
   visitor.finish();
   manifest.files.drop_unused_blob_files();
   return manifest;

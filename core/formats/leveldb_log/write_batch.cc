@@ -1,6 +1,7 @@
 #include "core/formats/leveldb_log/write_batch.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -27,17 +28,20 @@ struct OperationShape {
   std::optional<KeyChangeKind> change;
 };
 
-// One operation. Absent fields are nullopt. Bytes point into the record.
+// One operation. Bytes point into the record.
 struct Operation {
   const OperationShape* shape = nullptr;
-  std::optional<std::uint32_t> family{};
-  std::optional<Bytes> key{};
-  std::optional<Bytes> value{};
-  std::optional<Bytes> end{};  // of a range
-  std::optional<Bytes> timestamp{};
-  std::optional<Bytes> transaction{};
+  std::uint32_t family = 0;
+  Bytes key{};
+  Bytes value{};
+  Bytes end{};  // of a range
+  Bytes timestamp{};
+  Bytes transaction{};
   // Unset inside a prepared section, and after a commit, which takes as many numbers as operations were prepared.
   std::optional<std::uint64_t> sequence{};
+
+  // Returns whether it has a field, by its letter.
+  bool has(char field) const { return shape->fields.find(field) != std::string_view::npos; }
 };
 
 using enum KeyChangeKind;
@@ -78,8 +82,12 @@ constexpr std::uint8_t kBeginUnprepare = 0x13;
 constexpr std::uint64_t kSequenceEnd = std::uint64_t{1} << 56;  // sequence numbers share 64 bits with a type
 
 const OperationShape* find_shape(std::uint8_t tag) {
-  const auto* shape = std::ranges::find(kShapes, tag, &OperationShape::tag);
-  return shape == std::ranges::end(kShapes) ? nullptr : shape;
+  static constexpr auto kByTag = [] {
+    std::array<const OperationShape*, UINT8_MAX + 1> by_tag{};
+    for (const OperationShape& shape : kShapes) by_tag[shape.tag] = &shape;
+    return by_tag;
+  }();
+  return kByTag[tag];
 }
 
 // The keys of a sub-batch.
@@ -91,8 +99,8 @@ class SubBatch {
     constexpr std::size_t kMostKeys = 1u << 21;
     constexpr std::uint64_t kOfRange = std::uint64_t{1} << 63;  // deletions of ranges are kept apart
     if (keys_.size() == kMostKeys) keys_.clear();
-    const std::uint64_t place = operation.family.value_or(0) | (operation.end ? kOfRange : 0);
-    return !keys_.insert(highway_hash(*operation.key) + place * kSpread).second;
+    const std::uint64_t place = operation.family | (operation.has('e') ? kOfRange : 0);
+    return !keys_.insert(highway_hash(operation.key) + place * kSpread).second;
   }
   void clear() { keys_.clear(); }
 
@@ -114,30 +122,30 @@ class BatchReader {
   std::uint64_t sequence() const { return sequence_; }
   std::uint32_t count() const { return count_; }
   std::uint64_t next_sequence() const { return next_sequence_; }
-  // After next() returned nullopt.
+  // After next() returned null.
   NumberingMarks marks() const {
     return marks_ == NumberingMarks::kNone && ends_with_noop_ && counted_ > 1 ? NumberingMarks::kPerhapsPerSubBatch
                                                                               : marks_;
   }
 
-  // Returns nullopt after the last one, and at the first invalid byte.
-  std::optional<Operation> next() {
-    if (!cursor_.ok() || cursor_.at_end()) return std::nullopt;
-    Operation operation{.shape = find_shape(cursor_.u8())};
-    is_known_ = operation.shape != nullptr;
+  // Returns null after the last one, and at the first invalid byte. Valid until the next call.
+  const Operation* next() {
+    if (!cursor_.ok() || cursor_.at_end()) return nullptr;
+    operation_ = {.shape = find_shape(cursor_.u8())};
+    is_known_ = operation_.shape != nullptr;
     if (!is_known_) {
       cursor_.fail();
-      return std::nullopt;
+      return nullptr;
     }
-    read_fields(operation);
-    if (!cursor_.ok()) return std::nullopt;
-    counted_ += operation.shape->is_counted ? 1 : 0;
-    note_marks(operation);
-    numbering_ == Numbering::kPerWrite ? number_per_write(operation) : number_per_sub_batch(operation);
-    return operation;
+    read_fields(operation_);
+    if (!cursor_.ok()) return nullptr;
+    counted_ += operation_.shape->is_counted ? 1 : 0;
+    note_marks(operation_);
+    numbering_ == Numbering::kPerWrite ? number_per_write(operation_) : number_per_sub_batch(operation_);
+    return &operation_;
   }
 
-  // After next() returned nullopt: whether the record was a batch to its last byte, with as many operations as its
+  // After next() returned null: whether the record was a batch to its last byte, with as many operations as its
   // count.
   bool is_whole() const { return cursor_.ok() && cursor_.at_end() && counted_ == count_; }
   // Likewise: whether it may be a batch whose end is missing.
@@ -192,6 +200,7 @@ class BatchReader {
   Bytes read_string() { return cursor_.take(cursor_.varint32()); }
 
   Cursor cursor_;
+  Operation operation_;
   const Numbering numbering_;
   std::uint64_t sequence_;
   std::uint32_t count_;
@@ -228,16 +237,16 @@ Value value_of(const Operation& operation, const Limits& limits, ValueForm form)
   add_member(members, "op", std::string(operation.shape->name));
   if (form == ValueForm::kJson) add_member(members, "tag", std::uint64_t{operation.shape->tag});
   if (operation.sequence && operation.shape->is_counted) add_member(members, "sequence", *operation.sequence);
-  if (operation.family) add_member(members, "cf", std::uint64_t{*operation.family});
-  const auto add_bytes = [&](std::string_view name, const std::optional<Bytes>& bytes) {
-    if (bytes) add_member(members, name, *bytes);
+  if (operation.has('f')) add_member(members, "cf", std::uint64_t{operation.family});
+  const auto add_bytes = [&](std::string_view name, char field, Bytes bytes) {
+    if (operation.has(field)) add_member(members, name, bytes);
   };
-  add_bytes("key", operation.key);
-  add_bytes("value", operation.value);
-  if (operation.shape->name == kPutEntity) leveldb_table::add_columns(*operation.value, limits, members);
-  add_bytes(form == ValueForm::kJson ? "value" : "end", operation.end);
-  add_bytes("timestamp", operation.timestamp);
-  add_bytes("xid", operation.transaction);
+  add_bytes("key", 'k', operation.key);
+  add_bytes("value", 'v', operation.value);
+  if (operation.shape->name == kPutEntity) leveldb_table::add_columns(operation.value, limits, members);
+  add_bytes(form == ValueForm::kJson ? "value" : "end", 'e', operation.end);
+  add_bytes("timestamp", 't', operation.timestamp);
+  add_bytes("xid", 'x', operation.transaction);
   return {std::move(members)};
 }
 
@@ -257,29 +266,28 @@ std::uint8_t type_of(std::uint8_t tag) {
 }
 
 BatchOperation plain_form(const Operation& operation) {
-  BatchOperation plain{.kind = *operation.shape->change,
-                       .type = type_of(operation.shape->tag),
-                       .is_counted = operation.shape->is_counted,
-                       .sequence = operation.sequence,
-                       .family = operation.family.value_or(0)};
-  if (const auto& name = operation.key ? operation.key : operation.transaction) plain.key = *name;
-  if (const auto& value = operation.end ? operation.end : operation.value) plain.value = *value;
-  if (operation.timestamp) plain.value = *operation.timestamp;
-  return plain;
+  const Bytes end_or_value = operation.has('e') ? operation.end : operation.value;
+  return {.kind = *operation.shape->change,
+          .type = type_of(operation.shape->tag),
+          .is_counted = operation.shape->is_counted,
+          .sequence = operation.sequence,
+          .family = operation.family,
+          .key = operation.has('k') ? operation.key : operation.transaction,
+          .value = operation.has('t') ? operation.timestamp : end_or_value};
 }
 
 }  // namespace
 
 bool is_write_batch(Bytes record) {
   BatchReader batch(record);
-  while (batch.next()) {
+  while (batch.next() != nullptr) {
   }
   return batch.is_whole();
 }
 
 bool begins_write_batch(Bytes piece) {
   BatchReader batch(piece);
-  while (batch.next()) {
+  while (batch.next() != nullptr) {
   }
   return batch.is_cut() && batch.sequence() < kSequenceEnd;
 }
@@ -287,7 +295,7 @@ bool begins_write_batch(Bytes piece) {
 bool has_rocksdb_operation(Bytes record) {
   constexpr std::uint8_t kLastOfLevelDb = 1;
   BatchReader batch(record);
-  while (const auto operation = batch.next()) {
+  while (const Operation* operation = batch.next()) {
     if (operation->shape->tag > kLastOfLevelDb) return true;
   }
   return false;
@@ -307,7 +315,7 @@ Result<Value> batch_value(Bytes record, const Limits& limits, ValueForm form, Nu
   BatchReader batch(record, numbering);
   Value::List operations;
   std::uint64_t values = is_json ? kOwnValues : 0;
-  while (const auto operation = batch.next()) {
+  while (const Operation* operation = batch.next()) {
     operations.push_back(value_of(*operation, limits, form));
     values += values_in(std::get<Value::Object>(operations.back().is));
     if (values > limits.parts_per_record) {
@@ -326,24 +334,31 @@ Result<Value> batch_value(Bytes record, const Limits& limits, ValueForm form, Nu
 Result<void> batch_changes(Bytes record, const TakeChangeKind& take) {
   if (!is_write_batch(record)) return no_batch();
   BatchReader batch(record);
-  while (const auto operation = batch.next()) {
+  while (const Operation* operation = batch.next()) {
     if (operation->shape->change) take(*operation->shape->change);
   }
   return {};
 }
 
-Result<BatchSummary> summarize_batch(Bytes record) {
+Result<BatchSummary> summarize_batch(Bytes record, const WantsWrite& wants) {
   BatchReader batch(record);
-  while (batch.next()) {
+  std::optional<std::uint32_t> family;
+  bool is_unwanted = wants != nullptr;
+  while (const Operation* operation = batch.next()) {
+    if (!is_unwanted || !operation->shape->change) continue;
+    const bool is_of_family = operation->family == family.value_or(operation->family);
+    family = operation->family;
+    is_unwanted =
+        is_of_family && operation->shape->is_counted && !wants(type_of(operation->shape->tag), operation->key);
   }
   if (!batch.is_whole()) return no_batch();
-  return BatchSummary{batch.sequence(), batch.count(), batch.marks()};
+  return BatchSummary{batch.sequence(), batch.count(), batch.marks(), is_unwanted ? family : std::nullopt};
 }
 
 std::uint64_t batch_operations(Bytes record, Numbering numbering,
                                const std::function<bool(const BatchOperation&)>& take) {
   BatchReader batch(record, numbering);
-  while (const auto operation = batch.next()) {
+  while (const Operation* operation = batch.next()) {
     if (operation->shape->change && !take(plain_form(*operation))) break;
   }
   return batch.next_sequence();

@@ -33,11 +33,17 @@ struct BatchSummary {
   std::uint64_t sequence = 0;  // of the first write
   std::uint32_t count = 0;     // of writes
   NumberingMarks marks = NumberingMarks::kNone;
+  // If the batch has only writes of one family that the caller does not want: the family.
+  std::optional<std::uint32_t> unwanted_family{};
 };
+
+// Returns whether the caller wants a write. `type`: as in BatchOperation.
+using WantsWrite = std::function<bool(std::uint8_t type, Bytes key)>;
 
 // These fail with kDamage if the record is not a batch to its last byte. Any thread.
 
-Result<BatchSummary> summarize_batch(Bytes record);
+// `wants`: null if the caller wants all writes.
+Result<BatchSummary> summarize_batch(Bytes record, const WantsWrite& wants = nullptr);
 
 // Returns {"sequence", "count", "ops": [{"op", "tag", "sequence", "cf", "key", "value", "timestamp", "xid"}, ...]},
 // without the members that an operation does not have. As parts: the list without tags, and with the end of a range as

@@ -202,6 +202,25 @@ TEST(VersionEdit, IncompleteOrTooLargeEditIsRefused) {
   EXPECT_TRUE(edit_value(as_bytes("\2\1\2\2"s), {.parts_per_record = 9}));
 }
 
+TEST(WriteBatch, UnwantedWritesOfOneFamilyAreNotPassedOneByOne) {
+  const auto wants = [](std::uint8_t type, Bytes key) { return type == 0x0f || as_text(key) == "b"; };
+  const auto unwanted = [&](const std::string& record) {
+    return summarize_batch(as_bytes(record), wants).value().unwanted_family;
+  };
+  EXPECT_EQ(unwanted(batch(2, "\1\1a\1v\0\1c"s)), 0u);
+  EXPECT_EQ(unwanted(batch(2, "\5\3\1a\1v\4\3\1c"s)), 3u);
+  EXPECT_EQ(unwanted(batch(2, "\1\1a\1v\3\1x\0\1c\x0d"s)), 0u);
+  EXPECT_EQ(unwanted(batch(2, "\1\1a\1v\1\1b\1v"s)), std::nullopt);
+  EXPECT_EQ(unwanted(batch(2, "\1\1b\1v\0\1a"s)), std::nullopt);
+  EXPECT_EQ(unwanted(batch(2, "\1\1a\1v\5\3\1a\1v"s)), std::nullopt);   // two families
+  EXPECT_EQ(unwanted(batch(1, "\x0f\1a\1z"s)), std::nullopt);           // a deletion of a range
+  EXPECT_EQ(unwanted(batch(1, "\x09\1\1a\1v\x0a\1t"s)), std::nullopt);  // of a transaction
+  EXPECT_EQ(unwanted(batch(1, "\1\1a\1v\x0b\1t"s)), std::nullopt);
+  EXPECT_EQ(unwanted(batch(0, "\3\1x"s)), std::nullopt);
+  EXPECT_EQ(summarize_batch(as_bytes(batch(1, "\1\1a\1v"s)))->unwanted_family, std::nullopt);
+  EXPECT_EQ(summarize_batch(as_bytes(batch(2, "\1\1a\1v"s)), wants).error().code, Code::kDamage);
+}
+
 TEST(Content, IsDetectedFromABatchThatContinuesInTheNextFrame) {
   LogWriter writer;
   writer.append(batch(1, "\1\1a\xa0\x8d\6"s + text(100000)));
