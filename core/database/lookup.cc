@@ -1,6 +1,7 @@
 #include "core/database/lookup.h"
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -27,7 +28,10 @@ class Search {
   Result<StoredWrites> run() {
     for (const Loss& loss : state_.losses()) take_loss(loss);
     TRY(search_logs());
-    for (const Run& run : view_.runs) TRY(search_run(run));
+    for (const TableFile* file : tables()) {
+      if (state_.last_sequence_of(*file) < settled_) break;
+      TRY(search_table(*file));
+    }
     // A deletion of a range hides only writes with lower numbers. An ingested table has one number for all its writes.
     std::ranges::sort(found_.writes, [](const StoredWrite& a, const StoredWrite& b) {
       if (a.timestamp != b.timestamp) return a.timestamp > b.timestamp;
@@ -65,16 +69,22 @@ class Search {
     return add_range_deletions(logged.range_deletions(view_.state.family.id), {.level = -1}, "");
   }
 
-  Result<void> search_run(const Run& run) {
-    std::size_t at = view_.can_seek() ? run.first_from(view_.order, first()) : 0;
-    for (; at < run.tables.size(); ++at) {
-      const TableFile& file = *run.tables[at];
-      const Bytes smallest = view_.order.user_key(user_key_of(as_bytes(file.smallest)));
-      const bool is_after = view_.can_seek() && view_.order.of_user_keys().is_before(key_, smallest);
-      if (is_after) break;
-      TRY(search_table(file));
+  // Returns the tables that may have the key. Those with newer writes come first, since a write that is found there
+  // may make the others unnecessary.
+  std::vector<const TableFile*> tables() const {
+    std::vector<const TableFile*> tables;
+    for (const Run& run : view_.runs) {
+      std::size_t at = view_.can_seek() ? run.first_from(view_.order, first()) : 0;
+      for (; at < run.tables.size(); ++at) {
+        const Bytes smallest = view_.order.user_key(user_key_of(as_bytes(run.tables[at]->smallest)));
+        const bool is_after = view_.can_seek() && view_.order.of_user_keys().is_before(key_, smallest);
+        if (is_after) break;
+        tables.push_back(run.tables[at]);
+      }
     }
-    return {};
+    std::ranges::stable_sort(tables, std::greater<>(),
+                             [&](const TableFile* file) { return state_.last_sequence_of(*file); });
+    return tables;
   }
 
   Result<void> search_table(const TableFile& file) {
@@ -175,6 +185,9 @@ class Search {
     if (found_.writes.size() == state_.options().limits.parts_per_record) {
       return Error{.code = Code::kLimit, .detail = "too many versions of the key"};
     }
+    // With timestamps, an older write may have a larger one.
+    const bool settles = !is_more_wanted_after(write) && !view_.order.has_timestamps();
+    if (settles) settled_ = std::max(settled_, write.sequence);
     found_.writes.push_back(std::move(write));
     return {};
   }
@@ -192,6 +205,7 @@ class Search {
   const Wanted wanted_;
   const std::shared_ptr<MemoryBudget> memory_ = MemoryBudget::of(state_.options().limits);
   std::string merge_operator_;            // of the current table
+  std::uint64_t settled_ = 0;             // writes with lower sequence numbers are not wanted
   std::uint64_t newest_ineffective_ = 0;  // the sequence number of a deletion of a range without effect; 0: none
   StoredWrites found_;
 };

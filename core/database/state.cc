@@ -29,6 +29,12 @@ Age State::age_of(const TableFile& table) const {
   return {.level = table.level, .number = order};
 }
 
+// LevelDB writes a table only of writes up to the last one that the edit names.
+std::uint64_t State::last_sequence_of(const TableFile& table) const {
+  if (is_recovered_) return UINT64_MAX;
+  return table.largest_sequence.value_or(files_.is_rocksdb ? UINT64_MAX : files_.last_sequence);
+}
+
 std::string State::name_of(const TableFile& table) const {
   {
     const std::lock_guard lock(mutex_);

@@ -70,6 +70,8 @@ class State {
   void report_ineffective(const std::string& file, std::size_t deletions) const;
 
   Age age_of(const TableFile& table) const;
+  // Returns a sequence number that no write of a table exceeds, according to the MANIFEST; UINT64_MAX: unknown.
+  std::uint64_t last_sequence_of(const TableFile& table) const;
   // Returns the name of the file with the table, after table() that in which it was found.
   std::string name_of(const TableFile& table) const;
   // Returns the name of a blob file; nullopt if the directory does not have it.

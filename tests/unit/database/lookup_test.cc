@@ -6,6 +6,47 @@
 namespace recordfs::database {
 namespace {
 
+// Overwrites a table with zeros.
+void clear(const Copy& copy, const std::string& name) { copy.write(name, std::string(copy.read(name).size(), '\0')); }
+
+TEST(LookupTest, TablesOfLevelDbAreNotReadIfTheLogsHaveNewerWrites) {
+  const std::string value = get(*open_database(kCorpus + "leveldb-levels"), "key00000");
+  const Copy copy("leveldb-levels");
+  for (const char* const table : {"000005.ldb", "000007.ldb", "000010.ldb", "000013.ldb"}) clear(copy, table);
+  const auto database = open_database(copy.folder());
+  const auto found = database->get({}, 0, as_bytes("key00000"));
+  ASSERT_TRUE(found);
+  EXPECT_EQ(as_text(found->value.bytes), value);
+  EXPECT_EQ(found->version.file, "000014.log");
+  EXPECT_FALSE(found->version.may_be_stale);
+  EXPECT_TRUE(database->problems().empty());
+  EXPECT_EQ(get(*database, "key00005"), "damage");
+  EXPECT_FALSE(database->problems().empty());
+}
+
+TEST(LookupTest, TablesOfRocksDbAreNotReadIfAllTheirWritesAreOlder) {
+  const std::string value = get(*open_database(kCorpus + "rocksdb7-full-filter"), "key00005");
+  const Copy copy("rocksdb7-full-filter");
+  clear(copy, "000009.sst");
+  const auto database = open_database(copy.folder());
+  const auto found = database->get({}, 0, as_bytes("key00005"));
+  ASSERT_TRUE(found);
+  EXPECT_EQ(as_text(found->value.bytes), value);
+  EXPECT_EQ(found->version.file, "000011.sst");
+  EXPECT_FALSE(found->version.may_be_stale);
+  EXPECT_TRUE(database->problems().empty());
+  EXPECT_EQ(get(*database, "key00002"), "damage");
+}
+
+TEST(LookupTest, WritesBeforeMergeOperandsAreReadWhereverTheyAre) {
+  const auto database = open_database(kCorpus + "rocksdb7-merge-operators");
+  for (const Family& family : database->families()) {
+    for (const ListedKey& key : list_keys(*database, family.id)) {
+      EXPECT_EQ(get(*database, key.key, family.id), key.value) << family.name << ": " << key.key;
+    }
+  }
+}
+
 // Batches of all sizes up to 600 KB: several in a frame, and records longer than what is read at once.
 Records batches() {
   Records batches;
