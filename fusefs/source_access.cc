@@ -6,10 +6,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <filesystem>
 #include <system_error>
 #include <vector>
+
+#include "core/base/bytes.h"
+#include "core/base/cursor.h"
 
 namespace recordfs {
 namespace {
@@ -17,13 +19,14 @@ namespace {
 constexpr mode_t kRead = 4;
 constexpr mode_t kSearch = 1;
 
-// Format of the attribute system.posix_acl_access: a version, then entries (<linux/posix_acl_xattr.h>).
+// Format of the attribute system.posix_acl_access: a version, then entries (<linux/posix_acl_xattr.h>), little-endian.
 struct AclEntry {
   std::uint16_t tag = 0;
   std::uint16_t permissions = 0;
   std::uint32_t id = 0;
 };
 constexpr std::size_t kAclHeader = 4;
+constexpr std::size_t kAclEntry = 8;
 constexpr std::size_t kLargestAcl = 64u << 10;
 constexpr std::uint16_t kNamedUser = 0x02;
 constexpr std::uint16_t kOwningGroup = 0x04;
@@ -35,9 +38,9 @@ std::vector<AclEntry> acl_of(const std::string& path) {
   std::vector<std::byte> bytes(kLargestAcl);
   const ssize_t size = ::getxattr(path.c_str(), "system.posix_acl_access", bytes.data(), bytes.size());
   std::vector<AclEntry> entries;
-  for (std::size_t at = kAclHeader; size > 0 && at + sizeof(AclEntry) <= static_cast<std::size_t>(size);
-       at += sizeof(AclEntry)) {
-    std::memcpy(&entries.emplace_back(), bytes.data() + at, sizeof(AclEntry));
+  for (std::size_t at = kAclHeader; size > 0 && at + kAclEntry <= static_cast<std::size_t>(size); at += kAclEntry) {
+    Cursor entry(Bytes(bytes).subspan(at, kAclEntry));
+    entries.push_back({.tag = entry.u16_le(), .permissions = entry.u16_le(), .id = entry.u32_le()});
   }
   return entries;
 }

@@ -1,5 +1,6 @@
 #include "core/columns/arrow_ipc.h"
 
+#include <bit>
 #include <cstdint>
 #include <deque>
 #include <string>
@@ -79,6 +80,17 @@ Result<std::vector<FlatTable>> tables_of(const std::vector<ArrowField>& fields) 
   return tables;
 }
 
+// Returns the width in bytes of the numbers in the second buffer of a column: values, or offsets of text and lists.
+std::size_t width_of_numbers(const std::string& format) {
+  switch (format.front()) {
+    case 'i':
+    case 'I':
+    case 'f': return 4;
+    case 'b': return 1;
+    default: return 8;
+  }
+}
+
 void append_int64(std::string& out, std::int64_t number) { append_le(out, static_cast<std::uint64_t>(number)); }
 
 std::size_t padded(std::size_t size) {
@@ -110,12 +122,14 @@ class BatchMessage {
  public:
   explicit BatchMessage(const TableOptions& options) : options_(options) {}
 
-  Result<void> add(const ArrowColumn& column) {
+  Result<void> add(const ArrowField& field, const ArrowColumn& column) {
     append_int64(nodes_, column.length);
     append_int64(nodes_, column.null_count);
     ++node_count_;
-    for (const Slice& buffer : column.buffers) TRY(add_buffer(buffer.bytes));
-    for (const ArrowColumn& child : column.children) TRY(add(child));
+    for (std::size_t i = 0; i < column.buffers.size(); ++i) {
+      TRY(add_buffer(column.buffers[i].bytes, i == 1 ? width_of_numbers(field.format) : 1));
+    }
+    for (std::size_t i = 0; i < column.children.size(); ++i) TRY(add(field.children[i], column.children[i]));
     return {};
   }
 
@@ -137,9 +151,15 @@ class BatchMessage {
  private:
   bool is_compressed() const { return options_.codec == CodecId::kZstd; }
 
-  Result<void> add_buffer(Bytes bytes) {
+  // `width`: of the numbers in the buffer.
+  Result<void> add_buffer(Bytes bytes, std::size_t width) {
+    if (std::endian::native != std::endian::little && width > 1) {
+      std::string& reversed = changed_.emplace_back();
+      append_numbers_le(reversed, as_text(bytes), width);
+      bytes = as_bytes(reversed);
+    }
     if (is_compressed() && !bytes.empty()) {
-      std::string& compressed = compressed_.emplace_back();
+      std::string& compressed = changed_.emplace_back();
       append_le(compressed, std::uint64_t{bytes.size()});
       TRY(compress(CodecId::kZstd, options_.level, bytes, compressed));
       bytes = as_bytes(compressed);
@@ -155,9 +175,9 @@ class BatchMessage {
   std::string nodes_;
   std::size_t node_count_ = 0;
   std::string buffers_;
-  std::vector<Bytes> pieces_;           // of the body
-  std::deque<std::string> compressed_;  // those that are compressed
-  std::size_t end_ = 0;                 // of the body
+  std::vector<Bytes> pieces_;        // of the body
+  std::deque<std::string> changed_;  // those that are not as the columns have them
+  std::size_t end_ = 0;              // of the body
 };
 
 struct EncodedBatches final : EncodedRows {
@@ -166,14 +186,14 @@ struct EncodedBatches final : EncodedRows {
 
 class ArrowWriter final : public TableWriter {
  public:
-  ArrowWriter(ByteSink& sink, FlatTable schema, TableOptions options, bool is_file)
-      : sink_(sink), schema_(std::move(schema)), options_(options), is_file_(is_file) {}
+  ArrowWriter(ByteSink& sink, std::vector<ArrowField> fields, FlatTable schema, TableOptions options, bool is_file)
+      : sink_(sink), fields_(std::move(fields)), schema_(std::move(schema)), options_(options), is_file_(is_file) {}
 
   Result<std::unique_ptr<const EncodedRows>> encode(std::span<const ArrowColumn> batches) const override {
     auto encoded = std::make_unique<EncodedBatches>();
     for (const ArrowColumn& batch : batches) {
       BatchMessage message(options_);
-      for (const ArrowColumn& column : batch.children) TRY(message.add(column));
+      for (std::size_t i = 0; i < batch.children.size(); ++i) TRY(message.add(fields_[i], batch.children[i]));
       encoded->messages.push_back(message.append_to(encoded->bytes, batch.length));
       encoded->rows += static_cast<std::uint64_t>(batch.length);
     }
@@ -224,6 +244,7 @@ class ArrowWriter final : public TableWriter {
   }
 
   ByteSink& sink_;
+  const std::vector<ArrowField> fields_;
   const FlatTable schema_;
   const TableOptions options_;
   const bool is_file_;
@@ -242,7 +263,8 @@ Result<std::unique_ptr<TableWriter>> open(ByteSink& sink, const ArrowField& root
   ASSIGN_OR_RETURN(auto fields, tables_of(root.children));
   FlatTable schema;
   schema.number(0, std::int16_t{0}).tables(1, std::move(fields));
-  return std::unique_ptr<TableWriter>(std::make_unique<ArrowWriter>(sink, std::move(schema), options, is_file));
+  return std::unique_ptr<TableWriter>(
+      std::make_unique<ArrowWriter>(sink, root.children, std::move(schema), options, is_file));
 }
 
 }  // namespace

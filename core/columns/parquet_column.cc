@@ -61,7 +61,7 @@ class LeafValues {
     return {bytes_ + ends[0], static_cast<std::size_t>(ends[1] - ends[0])};
   }
 
-  // Returns the values [begin, end) as Parquet has them, if no null is between them; otherwise nothing.
+  // Returns the numbers [begin, end) if they are back to back; otherwise nothing.
   std::string_view consecutive(std::size_t begin, std::size_t end) const {
     if (width_ == 0 || is_bool_ || begin == end) return {};
     const auto first = static_cast<std::size_t>(levels_.values[begin]);
@@ -77,9 +77,10 @@ class LeafValues {
   const bool is_bool_;
 };
 
-void append_plain(std::string& out, std::string_view value, bool has_length) {
-  if (has_length) append_le(out, static_cast<std::uint32_t>(value.size()));
-  out += value;
+// Appends a value as PLAIN has it. `width`: of a number; 0 for text.
+void append_plain(std::string& out, std::string_view value, std::size_t width) {
+  if (width == 0) append_le(out, static_cast<std::uint32_t>(value.size()));
+  append_numbers_le(out, value, width);
 }
 
 // The least and the greatest value, in the order that the type defines.
@@ -152,7 +153,8 @@ class Bounds {
     const bool is_zero = format_ == "f"   ? number_of<float>(value) == 0
                          : format_ == "g" ? number_of<double>(value) == 0
                                           : false;
-    std::string bound(value);
+    std::string bound;
+    append_numbers_le(bound, value, width_of(format_));
     if (is_zero) bound.back() = static_cast<char>(is_least ? 0x80 : 0);
     return bound;
   }
@@ -173,7 +175,7 @@ struct IndexedBatch {
 class ColumnWriter {
  public:
   ColumnWriter(std::string& out, const ParquetLeaf& leaf, const ParquetCodec& codec)
-      : out_(out), leaf_(leaf), codec_(codec), bounds_(leaf.format), has_length_(width_of(leaf.format) == 0) {
+      : out_(out), leaf_(leaf), codec_(codec), bounds_(leaf.format), width_(width_of(leaf.format)) {
     chunk_.begin = out.size();
   }
 
@@ -196,7 +198,7 @@ class ColumnWriter {
 
  private:
   bool has_dictionary() const { return chunk_.dictionary_end.has_value(); }
-  std::size_t plain_size(std::string_view value) const { return value.size() + (has_length_ ? 4 : 0); }
+  std::size_t plain_size(std::string_view value) const { return value.size() + (width_ == 0 ? 4 : 0); }
 
   // Returns whether the column is smaller with a dictionary, which it makes.
   bool make_dictionary(std::span<const ArrowColumn> batches) {
@@ -231,7 +233,7 @@ class ColumnWriter {
   Result<void> write_dictionary() {
     bounds_.add(dictionary_);
     std::string content;
-    for (const std::string_view value : dictionary_) append_plain(content, value, has_length_);
+    for (const std::string_view value : dictionary_) append_plain(content, value, width_);
     TRY(write_page(PageType::kDictionary, std::move(content), dictionary_.size()));
     chunk_.dictionary_end = out_.size();
     return {};
@@ -285,10 +287,10 @@ class ColumnWriter {
       return;
     }
     if (const auto all = values.consecutive(begin, end); !all.empty()) {
-      content += all;
+      append_numbers_le(content, all, width_);
       return;
     }
-    for (std::size_t i = begin; i < end; ++i) append_plain(content, values[i], has_length_);
+    for (std::size_t i = begin; i < end; ++i) append_plain(content, values[i], width_);
   }
 
   Result<void> write_page(PageType type, std::string content, std::size_t count) {
@@ -323,7 +325,7 @@ class ColumnWriter {
   const ParquetLeaf& leaf_;
   const ParquetCodec& codec_;
   Bounds bounds_;
-  const bool has_length_;
+  const std::size_t width_;  // of the numbers; 0 for text
   std::vector<std::string_view> dictionary_;
   std::vector<IndexedBatch> indexed_;
   ParquetColumnChunk chunk_;

@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <cstring>
-
+#include "core/base/cursor.h"
 #include "core/codec/codec.h"
 #include "tests/unit/columns/tables.h"
 
@@ -47,9 +46,7 @@ class Flat {
  private:
   template <class Number>
   static Number get(std::string_view bytes, std::size_t at) {
-    Number number{};
-    std::memcpy(&number, bytes.substr(at, sizeof number).data(), sizeof number);
-    return number;
+    return load_le<Number>(as_bytes(bytes).subspan(at, sizeof(Number)).data());
   }
   std::size_t place_of(std::size_t slot) const {
     const auto vtable = begin_ - static_cast<std::size_t>(get<std::int32_t>(buffer_, begin_));
@@ -69,17 +66,16 @@ class Flat {
 };
 
 std::string_view metadata_at(const std::string& file, std::size_t at) {
-  std::uint32_t head[2];
-  std::memcpy(head, file.data() + at, sizeof head);
-  EXPECT_EQ(head[0], 0xFFFFFFFFu);
-  EXPECT_EQ((at + 8 + head[1]) % 8, 0u);
-  return std::string_view(file).substr(at + 8, head[1]);
+  Cursor head(as_bytes(file).subspan(at));
+  EXPECT_EQ(head.u32_le(), 0xFFFFFFFFu);
+  const std::uint32_t size = head.u32_le();
+  EXPECT_EQ((at + 8 + size) % 8, 0u);
+  return std::string_view(file).substr(at + 8, size);
 }
 
 Flat footer_of(const std::string& file) {
   EXPECT_TRUE(file.starts_with(std::string("ARROW1\0\0", 8)) && file.ends_with("ARROW1"));
-  std::uint32_t size = 0;
-  std::memcpy(&size, file.data() + file.size() - 10, 4);
+  const std::uint32_t size = Cursor(as_bytes(file).subspan(file.size() - 10)).u32_le();
   return Flat(std::string_view(file).substr(file.size() - 10 - size, size));
 }
 

@@ -3,12 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstring>
+#include <bit>
 #include <limits>
 #include <map>
 #include <optional>
 #include <utility>
 
+#include "core/base/append.h"
 #include "core/base/cursor.h"
 #include "core/columns/parquet_levels.h"
 #include "core/hash/crc32.h"
@@ -101,8 +102,7 @@ class File {
  public:
   explicit File(const std::string& bytes) : bytes_(bytes) {
     EXPECT_TRUE(bytes.starts_with("PAR1") && bytes.ends_with("PAR1"));
-    std::uint32_t size = 0;
-    std::memcpy(&size, bytes.data() + bytes.size() - 8, 4);
+    const std::uint32_t size = Cursor(as_bytes(bytes).subspan(bytes.size() - 8)).u32_le();
     Cursor cursor(as_bytes(bytes).subspan(bytes.size() - 8 - size, size));
     footer_ = read_thrift(cursor, 12);
     EXPECT_TRUE(cursor.ok() && cursor.at_end());
@@ -171,8 +171,8 @@ class File {
 
 template <class Number>
 std::string plain(Number number) {
-  std::string bytes(sizeof number, '\0');
-  std::memcpy(bytes.data(), &number, sizeof number);
+  std::string bytes;
+  append_le(bytes, std::bit_cast<std::uint64_t>(number));
   return bytes;
 }
 

@@ -10,6 +10,7 @@
 #include <fstream>
 #include <thread>
 
+#include "core/base/append.h"
 #include "core/hash/highway.h"
 #include "tests/unit/store/indexed_store.h"
 #include "tests/unit/support/read_file.h"
@@ -273,9 +274,10 @@ TEST(SavedIndex, ForgedNumbersYieldNoWrongRecord) {
   for (std::size_t at = 0; at + 16 <= whole.size(); at += 4) {
     for (const std::uint64_t forged : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{1} << 31, UINT64_MAX}) {
       std::string bytes = whole.substr(0, whole.size() - 8);
-      std::memcpy(bytes.data() + at, &forged, 8);
-      const std::uint64_t hash = highway_hash(as_bytes(bytes));
-      bytes.append(reinterpret_cast<const char*>(&hash), 8);
+      std::string number;
+      append_le(number, forged);
+      bytes.replace(at, number.size(), number);
+      append_le(bytes, highway_hash(as_bytes(bytes)));
       std::ofstream(file, std::ios::binary) << bytes;
       const IndexedStore mounted(disk);
       for (std::uint64_t i = 0; i < truth.records.size(); ++i) {
