@@ -113,8 +113,8 @@ AllowedPaths allowed_paths(const SetPlaces& places, const Options& options, cons
     allowed.saved.push_back(found_at(services.index->directory));
   }
   // For libprotobuf, if a source turns out to need it.
-  allowed.loads_code = true;
   for (const std::string& place : protobuf_module_places()) allowed.readable.push_back(found_at(place));
+  allowed.loads_code = !protobuf_module_places().empty();
   // Each thread of the loop opens the device.
   allowed.devices.push_back(found_at("/dev/fuse"));
   return allowed;

@@ -1,10 +1,7 @@
 #include "core/base/sandbox.h"
 
 #include <fcntl.h>
-#include <linux/audit.h>
 #include <linux/capability.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -12,13 +9,11 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
-#include <cstddef>
 #include <cstdint>
-#include <initializer_list>
 #include <memory>
 #include <vector>
 
+#include "core/base/call_filter.h"
 #include "core/base/descriptor.h"
 #include "core/base/landlock.h"
 
@@ -49,36 +44,10 @@ void keep_files(std::span<const std::string> writable, long version) {
   rules->begin();
 }
 
-// --- system calls (seccomp). libseccomp would take longer than all the rest.
-
-#if defined(__x86_64__)
-constexpr std::uint32_t kArchitecture = AUDIT_ARCH_X86_64;
-constexpr std::uint32_t kEndOfCalls = 0x40000000;  // from here on, those of the x32 ABI
-#elif defined(__aarch64__)
-constexpr std::uint32_t kArchitecture = AUDIT_ARCH_AARCH64;
-constexpr std::uint32_t kEndOfCalls = 0x80000000;
-#else
-constexpr std::uint32_t kArchitecture = 0;  // there is no filter
-constexpr std::uint32_t kEndOfCalls = 0x80000000;
-#endif
-
-// What the filter does with a system call.
-enum class Action : std::uint8_t {
-  kAllow,
-  kRefuse,
-  kIoctl,    // refuses requests that put words into a terminal's input
-  kOpen,     // refuses flags in the second argument that truncate
-  kOpenat,   // the same, in the third
-  kMissing,  // its callers fall back to another call
-};
-
-struct CallAction {
-  std::uint32_t number;
-  Action action = Action::kRefuse;
-};
+// --- system calls (seccomp)
 
 // Landlock covers all other changes of files. io_uring would bypass the filter.
-constexpr std::uint32_t kRefused[] = {
+constexpr long kRefused[] = {
     SYS_execve, SYS_execveat, SYS_socket, SYS_connect, SYS_kill, SYS_ptrace, SYS_process_vm_readv,
     SYS_process_vm_writev, SYS_truncate, SYS_fchmod, SYS_fchmodat, SYS_fchown, SYS_fchownat, SYS_setxattr,
     SYS_lsetxattr, SYS_fsetxattr, SYS_removexattr, SYS_lremovexattr, SYS_fremovexattr, SYS_bpf, SYS_perf_event_open,
@@ -94,88 +63,22 @@ constexpr std::uint32_t kRefused[] = {
     463,  // setxattrat
     466,  // removexattrat
 };
-constexpr std::uint32_t kOpenat2 = 437;
-
-// Returns where each range of system calls begins, in order, and the action for it.
-std::vector<CallAction> ranges_of_calls(bool refuses_truncation) {
-  std::vector<CallAction> calls;
-  for (const std::uint32_t number : kRefused) calls.push_back({number});
-  calls.push_back({SYS_ioctl, Action::kIoctl});
-  if (refuses_truncation) {
-    calls.insert(calls.end(), {{SYS_openat, Action::kOpenat}, {kOpenat2, Action::kMissing}});
-#ifdef SYS_open
-    calls.insert(calls.end(), {{SYS_open, Action::kOpen}, {SYS_creat}});
-#endif
-  }
-  std::ranges::sort(calls, {}, &CallAction::number);
-  std::vector<CallAction> ranges = {{0, Action::kAllow}};
-  const auto begin = [&ranges](std::uint32_t number, Action action) {
-    if (ranges.back().number == number) ranges.pop_back();
-    if (ranges.empty() || ranges.back().action != action) ranges.push_back({number, action});
-  };
-  for (const CallAction& call : calls) {
-    begin(call.number, call.action);
-    begin(call.number + 1, Action::kAllow);
-  }
-  begin(kEndOfCalls, Action::kRefuse);
-  return ranges;
-}
-
-using Program = std::vector<sock_filter>;
-
-constexpr sock_filter load(std::size_t offset) {
-  return BPF_STMT(BPF_LD | BPF_W | BPF_ABS, static_cast<std::uint32_t>(offset));
-}
-constexpr sock_filter answer(std::uint32_t action) { return BPF_STMT(BPF_RET | BPF_K, action); }
-// Goes to one of the next instructions: 0 is the next.
-constexpr sock_filter jump(std::uint16_t compare, std::uint32_t value, std::uint8_t if_so, std::uint8_t if_not) {
-  return BPF_JUMP(static_cast<std::uint16_t>(BPF_JMP | compare | BPF_K), value, if_so, if_not);
-}
-
-constexpr sock_filter kAllowed = answer(SECCOMP_RET_ALLOW);
-constexpr sock_filter refused(std::uint32_t error) { return answer(SECCOMP_RET_ERRNO | error); }
-
-// Returns where the lower half of an argument is.
-constexpr std::size_t argument(std::size_t number) {
-  return offsetof(seccomp_data, args) + number * sizeof(std::uint64_t) +
-         (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? sizeof(std::uint32_t) : 0);
-}
-
-void add_action(Action action, Program& program) {
-  const auto add = [&program](std::initializer_list<sock_filter> all) { program.insert(program.end(), all); };
-  switch (action) {
-    case Action::kAllow: return add({kAllowed});
-    case Action::kRefuse: return add({refused(EPERM)});
-    case Action::kMissing: return add({refused(ENOSYS)});
-    case Action::kIoctl:
-      return add(
-          {load(argument(1)), jump(BPF_JEQ, TIOCSTI, 2, 0), jump(BPF_JEQ, TIOCLINUX, 1, 0), kAllowed, refused(EPERM)});
-    case Action::kOpen: return add({load(argument(1)), jump(BPF_JSET, O_TRUNC, 0, 1), refused(EPERM), kAllowed});
-    case Action::kOpenat: return add({load(argument(2)), jump(BPF_JSET, O_TRUNC, 0, 1), refused(EPERM), kAllowed});
-  }
-}
-
-// Searches by halves: when a filter is installed, the kernel tries it with each system call.
-void add_search(std::span<const CallAction> ranges, Program& program) {
-  if (ranges.size() == 1) return add_action(ranges.front().action, program);
-  const auto upper = ranges.subspan(ranges.size() / 2);
-  const std::size_t at = program.size();
-  program.push_back({});
-  add_search(ranges.first(ranges.size() / 2), program);
-  const auto lower_size = static_cast<std::uint8_t>(program.size() - at - 1);
-  program[at] = jump(BPF_JGE, upper.front().number, lower_size, 0);
-  add_search(upper, program);
-}
 
 void keep_system_calls(bool refuses_truncation) {
-  if (kArchitecture == 0) return;
-  Program program = {load(offsetof(seccomp_data, arch)), jump(BPF_JEQ, kArchitecture, 1, 0),
-                     answer(SECCOMP_RET_KILL_PROCESS), load(offsetof(seccomp_data, nr))};
-  add_search(ranges_of_calls(refuses_truncation), program);
-  const sock_fprog all{.len = static_cast<unsigned short>(program.size()), .filter = program.data()};
-  // Otherwise older kernels make the process slower, against a speculation that does not matter here.
-  constexpr unsigned kFlags = SECCOMP_FILTER_FLAG_SPEC_ALLOW;
-  ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, kFlags, &all);
+  CallFilter filter(CallAction::kAllow);
+  for (const long call : kRefused) filter.add(call, CallAction::kRefuse);
+  // These put words into a terminal's input.
+  for (const std::uint64_t request : {TIOCSTI, TIOCLINUX})
+    filter.add(SYS_ioctl, CallAction::kRefuse, CallArgument{1, kIntArgument, request});
+  if (refuses_truncation) {
+    filter.add(SYS_openat, CallAction::kRefuse, CallArgument{2, O_TRUNC, O_TRUNC});
+    filter.add(SYS_openat2, CallAction::kMissing);  // its flags are in memory, which a filter cannot read
+#ifdef SYS_open
+    filter.add(SYS_open, CallAction::kRefuse, CallArgument{1, O_TRUNC, O_TRUNC});
+    filter.add(SYS_creat, CallAction::kRefuse);
+#endif
+  }
+  filter.begin();
 }
 
 // --- capabilities

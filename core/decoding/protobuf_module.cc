@@ -108,6 +108,9 @@ Result<std::shared_ptr<const MessageTypes>> shared_types(const std::shared_ptr<c
 
 void open_protobuf_module() { static_cast<void>(loaded_module()); }
 
+#ifdef RECORDFS_LINKED_PROTOBUF
+std::vector<std::string> protobuf_module_places() { return {}; }
+#else
 std::vector<std::string> protobuf_module_places() {
   std::vector<std::string> places = {"/etc/ld.so.cache", "/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib"};
   std::error_code failed;
@@ -115,6 +118,7 @@ std::vector<std::string> protobuf_module_places() {
   if (!failed) places.push_back((program.parent_path() / kProtobufModuleName).string());
   return places;
 }
+#endif
 
 std::string protobuf_version() {
   const Loaded& loaded = loaded_module();

@@ -2,21 +2,19 @@
 
 #include <fcntl.h>
 #include <linux/sched.h>
-#include <seccomp.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdint>
 #include <cstdlib>
-#include <memory>
 #include <string>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "core/base/call_filter.h"
 #include "core/base/descriptor.h"
 #include "core/base/landlock.h"
 #include "core/base/sandbox.h"
@@ -102,52 +100,36 @@ void keep_files(int cache) {
 
 // --- system calls (seccomp)
 
-constexpr int kRefused[] = {
+constexpr long kRefused[] = {
+#ifdef SYS_chmod
+    SYS_chmod, SYS_chown, SYS_lchown,
+#endif
+#ifdef SYS_fork
+    SYS_fork, SYS_vfork,
+#endif
     // programs, child processes, and other processes
-    SCMP_SYS(execve), SCMP_SYS(execveat), SCMP_SYS(fork), SCMP_SYS(vfork), SCMP_SYS(ptrace), SCMP_SYS(kill),
-    SCMP_SYS(process_vm_readv), SCMP_SYS(process_vm_writev), SCMP_SYS(pidfd_open), SCMP_SYS(pidfd_getfd),
-    SCMP_SYS(pidfd_send_signal), SCMP_SYS(kcmp), SCMP_SYS(process_madvise),
+    SYS_execve, SYS_execveat, SYS_ptrace, SYS_kill, SYS_process_vm_readv, SYS_process_vm_writev, SYS_pidfd_open,
+    SYS_pidfd_getfd, SYS_pidfd_send_signal, SYS_kcmp, SYS_process_madvise,
     // servers
-    SCMP_SYS(listen), SCMP_SYS(accept), SCMP_SYS(accept4),
+    SYS_listen, SYS_accept, SYS_accept4,
     // what would bypass this filter or Landlock, and parts of the kernel that the fetcher does not need
-    SCMP_SYS(io_uring_setup), SCMP_SYS(io_uring_enter), SCMP_SYS(io_uring_register), SCMP_SYS(bpf),
-    SCMP_SYS(perf_event_open), SCMP_SYS(userfaultfd), SCMP_SYS(add_key), SCMP_SYS(request_key), SCMP_SYS(keyctl),
-    SCMP_SYS(unshare), SCMP_SYS(setns), SCMP_SYS(mount), SCMP_SYS(umount2), SCMP_SYS(pivot_root), SCMP_SYS(chroot),
-    SCMP_SYS(open_by_handle_at), SCMP_SYS(setxattr), SCMP_SYS(lsetxattr), SCMP_SYS(fsetxattr), SCMP_SYS(removexattr),
-    SCMP_SYS(lremovexattr), SCMP_SYS(fremovexattr), SCMP_SYS(chmod), SCMP_SYS(fchmodat), SCMP_SYS(chown),
-    SCMP_SYS(lchown), SCMP_SYS(fchownat), SCMP_SYS(truncate), SCMP_SYS(init_module), SCMP_SYS(finit_module),
-    SCMP_SYS(delete_module), SCMP_SYS(kexec_load), SCMP_SYS(kexec_file_load), SCMP_SYS(reboot), SCMP_SYS(swapon)};
-
-struct ReleaseFilter {
-  void operator()(void* filter) const { ::seccomp_release(filter); }
-};
-
-constexpr bool is_needed_family(int family) {
-  return family == AF_UNIX || family == AF_INET || family == AF_INET6 || family == AF_NETLINK;
-}
+    SYS_io_uring_setup, SYS_io_uring_enter, SYS_io_uring_register, SYS_bpf, SYS_perf_event_open, SYS_userfaultfd,
+    SYS_add_key, SYS_request_key, SYS_keyctl, SYS_unshare, SYS_setns, SYS_mount, SYS_umount2, SYS_pivot_root,
+    SYS_chroot, SYS_open_by_handle_at, SYS_setxattr, SYS_lsetxattr, SYS_fsetxattr, SYS_removexattr, SYS_lremovexattr,
+    SYS_fremovexattr, SYS_fchmodat, SYS_fchownat, SYS_truncate, SYS_init_module, SYS_finit_module, SYS_delete_module,
+    SYS_kexec_load, SYS_kexec_file_load, SYS_reboot, SYS_swapon};
 
 void keep_system_calls() {
-  const std::unique_ptr<std::remove_pointer_t<scmp_filter_ctx>, ReleaseFilter> owner(::seccomp_init(SCMP_ACT_ALLOW));
-  const scmp_filter_ctx filter = owner.get();
-  if (filter == nullptr) return;
-  constexpr std::uint32_t kDenied = SCMP_ACT_ERRNO(EPERM);
-  int outcome = ::seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, kDenied);
-  for (const int call : kRefused) {
-    if (call >= 0) outcome |= ::seccomp_rule_add(filter, kDenied, call, 0);
-  }
+  CallFilter filter(CallAction::kAllow);
+  for (const long call : kRefused) filter.add(call, CallAction::kRefuse);
   // The resolver has threads.
-  const scmp_arg_cmp process = SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0);
-  outcome |= ::seccomp_rule_add(filter, kDenied, SCMP_SYS(clone), 1, process);
+  filter.add(SYS_clone, CallAction::kRefuse, CallArgument{kFlagsOfClone, CLONE_THREAD, 0});
   // The arguments of clone3 are in memory, which a filter cannot read. On ENOSYS the C library falls back to clone.
-  outcome |= ::seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
-  for (int family = 0; family <= AF_NETLINK; ++family) {
-    if (is_needed_family(family)) continue;
-    const scmp_arg_cmp is_this = SCMP_A0(SCMP_CMP_EQ, static_cast<scmp_datum_t>(family), 0);
-    outcome |= ::seccomp_rule_add(filter, kDenied, SCMP_SYS(socket), 1, is_this);
-  }
-  const scmp_arg_cmp later = SCMP_A0(SCMP_CMP_GT, AF_NETLINK, 0);
-  outcome |= ::seccomp_rule_add(filter, kDenied, SCMP_SYS(socket), 1, later);
-  if (outcome == 0) ::seccomp_load(filter);
+  filter.add(SYS_clone3, CallAction::kMissing);
+  for (const int family : {AF_UNIX, AF_INET, AF_INET6, AF_NETLINK})
+    filter.add(SYS_socket, CallAction::kAllow, CallArgument{0, kIntArgument, static_cast<std::uint64_t>(family)});
+  filter.add(SYS_socket, CallAction::kRefuse);
+  filter.begin();
 }
 
 }  // namespace

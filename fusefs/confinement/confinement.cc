@@ -5,7 +5,6 @@
 #include <linux/capability.h>
 #include <linux/fuse.h>
 #include <sched.h>
-#include <seccomp.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -14,21 +13,21 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
 #include <ctime>
-#include <functional>
 #include <initializer_list>
-#include <memory>
 #include <optional>
 #include <span>
-#include <type_traits>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "core/base/call_filter.h"
 #include "core/base/landlock.h"
 #include "core/base/sandbox.h"
 
@@ -59,172 +58,155 @@ std::optional<std::string> keep_files(const AllowedPaths& within, long version) 
 
 // --- system calls (seccomp)
 
-// Grouped by purpose. Calls that the processor architecture lacks are skipped.
-constexpr int kAllowed[] = {
+// Grouped by purpose.
+constexpr long kAllowed[] = {
+// Not all processors have these, most of which newer ones replace.
+#ifdef SYS_arch_prctl
+    SYS_arch_prctl,
+#endif
+#ifdef SYS_open
+    SYS_stat, SYS_lstat, SYS_access, SYS_readlink, SYS_dup2, SYS_poll, SYS_select, SYS_epoll_wait,
+#endif
+#ifdef SYS_time
+    SYS_time,
+#endif
+#ifdef SYS_getrlimit
+    SYS_getrlimit,
+#endif
     // reading sources, /dev/fuse and the helpers' sockets; replying
-    SCMP_SYS(read), SCMP_SYS(readv), SCMP_SYS(pread64), SCMP_SYS(preadv), SCMP_SYS(preadv2), SCMP_SYS(write),
-    SCMP_SYS(writev), SCMP_SYS(splice), SCMP_SYS(vmsplice), SCMP_SYS(tee), SCMP_SYS(pipe2), SCMP_SYS(lseek),
-    SCMP_SYS(fadvise64), SCMP_SYS(readahead), SCMP_SYS(recvfrom), SCMP_SYS(recvmsg),
+    SYS_read, SYS_readv, SYS_pread64, SYS_preadv, SYS_preadv2, SYS_write, SYS_writev, SYS_splice, SYS_vmsplice, SYS_tee,
+    SYS_pipe2, SYS_lseek, SYS_fadvise64, SYS_readahead, SYS_recvfrom, SYS_recvmsg,
     // accessible files
-    SCMP_SYS(close), SCMP_SYS(close_range), SCMP_SYS(dup), SCMP_SYS(dup2), SCMP_SYS(dup3), SCMP_SYS(stat),
-    SCMP_SYS(lstat), SCMP_SYS(fstat), SCMP_SYS(newfstatat), SCMP_SYS(statx), SCMP_SYS(statfs), SCMP_SYS(fstatfs),
-    SCMP_SYS(access), SCMP_SYS(faccessat), SCMP_SYS(faccessat2), SCMP_SYS(readlink), SCMP_SYS(readlinkat),
-    SCMP_SYS(getdents64), SCMP_SYS(getxattr), SCMP_SYS(fgetxattr), SCMP_SYS(chdir), SCMP_SYS(getcwd), SCMP_SYS(umask),
+    SYS_close, SYS_close_range, SYS_dup, SYS_dup3, SYS_fstat, SYS_newfstatat, SYS_statx, SYS_statfs, SYS_fstatfs,
+    SYS_faccessat, SYS_faccessat2, SYS_readlinkat, SYS_getdents64, SYS_getxattr, SYS_fgetxattr, SYS_chdir, SYS_getcwd,
+    SYS_umask,
     // waiting
-    SCMP_SYS(poll), SCMP_SYS(ppoll), SCMP_SYS(select), SCMP_SYS(pselect6), SCMP_SYS(epoll_create1), SCMP_SYS(epoll_ctl),
-    SCMP_SYS(epoll_wait), SCMP_SYS(epoll_pwait), SCMP_SYS(eventfd2), SCMP_SYS(futex), SCMP_SYS(nanosleep),
-    SCMP_SYS(clock_nanosleep), SCMP_SYS(wait4), SCMP_SYS(restart_syscall),
+    SYS_ppoll, SYS_pselect6, SYS_epoll_create1, SYS_epoll_ctl, SYS_epoll_pwait, SYS_eventfd2, SYS_futex, SYS_nanosleep,
+    SYS_clock_nanosleep, SYS_wait4, SYS_restart_syscall,
     // memory
-    SCMP_SYS(brk), SCMP_SYS(munmap), SCMP_SYS(mremap), SCMP_SYS(madvise), SCMP_SYS(mincore),
+    SYS_brk, SYS_munmap, SYS_mremap, SYS_madvise, SYS_mincore,
     // threads, signals, exit; dropping capabilities
-    SCMP_SYS(set_robust_list), SCMP_SYS(get_robust_list), SCMP_SYS(rseq), SCMP_SYS(set_tid_address), SCMP_SYS(gettid),
-    SCMP_SYS(getpid), SCMP_SYS(getppid), SCMP_SYS(sched_yield), SCMP_SYS(sched_getaffinity), SCMP_SYS(sched_getparam),
-    SCMP_SYS(sched_getscheduler), SCMP_SYS(membarrier), SCMP_SYS(rt_sigaction), SCMP_SYS(rt_sigprocmask),
-    SCMP_SYS(rt_sigpending), SCMP_SYS(rt_sigsuspend), SCMP_SYS(rt_sigtimedwait), SCMP_SYS(rt_sigreturn),
-    SCMP_SYS(sigaltstack), SCMP_SYS(exit), SCMP_SYS(exit_group), SCMP_SYS(capget), SCMP_SYS(capset),
+    SYS_set_robust_list, SYS_get_robust_list, SYS_rseq, SYS_set_tid_address, SYS_gettid, SYS_getpid, SYS_getppid,
+    SYS_sched_yield, SYS_sched_getaffinity, SYS_sched_getparam, SYS_sched_getscheduler, SYS_membarrier,
+    SYS_rt_sigaction, SYS_rt_sigprocmask, SYS_rt_sigpending, SYS_rt_sigsuspend, SYS_rt_sigtimedwait, SYS_rt_sigreturn,
+    SYS_sigaltstack, SYS_exit, SYS_exit_group, SYS_capget, SYS_capset,
     // clocks, identity
-    SCMP_SYS(clock_gettime), SCMP_SYS(clock_getres), SCMP_SYS(gettimeofday), SCMP_SYS(time), SCMP_SYS(getrandom),
-    SCMP_SYS(getcpu), SCMP_SYS(sysinfo), SCMP_SYS(uname), SCMP_SYS(getrusage), SCMP_SYS(getuid), SCMP_SYS(geteuid),
-    SCMP_SYS(getgid), SCMP_SYS(getegid), SCMP_SYS(getrlimit), SCMP_SYS(arch_prctl)};
+    SYS_clock_gettime, SYS_clock_getres, SYS_gettimeofday, SYS_getrandom, SYS_getcpu, SYS_sysinfo, SYS_uname,
+    SYS_getrusage, SYS_getuid, SYS_geteuid, SYS_getgid, SYS_getegid};
 
 // For a process that saves files. Landlock restricts them to directories.
-constexpr int kAllowedToSave[] = {SCMP_SYS(unlink),    SCMP_SYS(unlinkat),       SCMP_SYS(rename),
-                                  SCMP_SYS(renameat),  SCMP_SYS(renameat2),      SCMP_SYS(fsync),
-                                  SCMP_SYS(fdatasync), SCMP_SYS(sync_file_range)};
+constexpr long kAllowedToSave[] = {
+#ifdef SYS_rename
+    SYS_unlink,   SYS_rename,
+#endif
+#ifdef SYS_renameat
+    SYS_renameat,
+#endif
+    SYS_unlinkat, SYS_renameat2, SYS_fsync, SYS_fdatasync, SYS_sync_file_range};
 
 // For a process that watches changes of files.
-constexpr int kAllowedToWatch[] = {SCMP_SYS(inotify_init1), SCMP_SYS(inotify_add_watch), SCMP_SYS(inotify_rm_watch)};
+constexpr long kAllowedToWatch[] = {SYS_inotify_init1, SYS_inotify_add_watch, SYS_inotify_rm_watch};
 
 // Commands of fcntl(2) that concern only the descriptor itself. With F_SETOWN and F_SETSIG a process could have the
 // kernel send signals to others; with F_SETLEASE it could delay their opening of files.
-constexpr int kDescriptorCommands[] = {F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD,      F_SETFD,
-                                       F_GETFL, F_SETFL,         F_SETPIPE_SZ, F_GETPIPE_SZ};
+constexpr std::uint64_t kDescriptorCommands[] = {F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD,      F_SETFD,
+                                                 F_GETFL, F_SETFL,         F_SETPIPE_SZ, F_GETPIPE_SZ};
 
 // For a process that waits, answers, unmounts, and opens the log.
-constexpr int kAllowedToUnmountGuard[] = {
-    SCMP_SYS(read),   SCMP_SYS(statx),        SCMP_SYS(umount2),    SCMP_SYS(rmdir),           SCMP_SYS(unlinkat),
-    SCMP_SYS(brk),    SCMP_SYS(munmap),       SCMP_SYS(futex),      SCMP_SYS(rt_sigprocmask),  SCMP_SYS(rt_sigaction),
-    SCMP_SYS(exit),   SCMP_SYS(rt_sigreturn), SCMP_SYS(exit_group), SCMP_SYS(restart_syscall), SCMP_SYS(open),
-    SCMP_SYS(openat), SCMP_SYS(fstat),        SCMP_SYS(newfstatat), SCMP_SYS(close),           SCMP_SYS(sendmsg)};
-
-struct ReleaseFilter {
-  void operator()(void* filter) const { ::seccomp_release(filter); }
-};
-using Filter = std::unique_ptr<std::remove_pointer_t<scmp_filter_ctx>, ReleaseFilter>;
+constexpr long kAllowedToUnmountGuard[] = {
+#ifdef SYS_open
+    SYS_open,   SYS_rmdir,
+#endif
+    SYS_read,   SYS_statx,        SYS_umount2,    SYS_unlinkat,        SYS_brk,
+    SYS_munmap, SYS_futex,        SYS_exit,       SYS_rt_sigprocmask,  SYS_rt_sigaction,
+    SYS_openat, SYS_rt_sigreturn, SYS_exit_group, SYS_restart_syscall, SYS_fstat,
+    SYS_close,  SYS_newfstatat,   SYS_sendmsg};
 
 constexpr std::uint64_t number(auto value) { return static_cast<std::uint64_t>(value); }
 
+void allow_each(CallFilter& filter, std::span<const long> calls) {
+  for (const long call : calls) filter.add(call, CallAction::kAllow);
+}
+
 // Allows sending only to the connected peer: with an address, one socket could reach every listener.
-int allow_sending(scmp_filter_ctx filter) {
-  const scmp_arg_cmp no_address = SCMP_A4(SCMP_CMP_EQ, 0, 0);
-  return ::seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(sendto), 1, no_address);
+void allow_sending(CallFilter& filter) {
+  filter.add(SYS_sendto, CallAction::kAllow, CallArgument{4, kWholeArgument, 0});
 }
 
 // Calls that are allowed only with certain arguments.
-int allow_in_part(scmp_filter_ctx filter, bool loads_code) {
-  // Memory cannot become executable after this, unless libraries are still opened.
-  const scmp_arg_cmp not_executable = SCMP_A2(SCMP_CMP_MASKED_EQ, number(PROT_EXEC), 0);
-  const scmp_arg_cmp thread = SCMP_A0(SCMP_CMP_MASKED_EQ, number(CLONE_THREAD), number(CLONE_THREAD));
-  // Signals to other processes of the same user would need no privilege.
-  const scmp_arg_cmp itself = SCMP_A0(SCMP_CMP_EQ, number(::getpid()), 0);
-  const scmp_arg_cmp asks_for_limits = SCMP_A2(SCMP_CMP_EQ, 0, 0);
-  const scmp_arg_cmp clones_device = SCMP_A1(SCMP_CMP_EQ, number(FUSE_DEV_IOC_CLONE), 0);
-  const scmp_arg_cmp names_thread = SCMP_A0(SCMP_CMP_EQ, number(PR_SET_NAME), 0);
-  int outcome = allow_sending(filter);
+void allow_in_part(CallFilter& filter, bool loads_code) {
+  const auto allow = [&filter](long call, const CallArgument& argument) {
+    filter.add(call, CallAction::kAllow, argument);
+  };
+  allow_sending(filter);
   if (loads_code) {
-    outcome |= ::seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 0);
-    outcome |= ::seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mprotect), 0);
-    outcome |= ::seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(seccomp), 0);
+    allow_each(filter, std::array<long, 3>{SYS_mmap, SYS_mprotect, SYS_seccomp});
   } else {
-    outcome |= ::seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 1, not_executable);
-    outcome |= ::seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mprotect), 1, not_executable);
+    // Memory cannot become executable after this, unless libraries are still opened.
+    for (const long call : {SYS_mmap, SYS_mprotect}) allow(call, {2, PROT_EXEC, 0});
   }
-  outcome |= ::seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1, thread);
-  outcome |= ::seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1, itself);
-  outcome |= ::seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(prlimit64), 1, asks_for_limits);
-  outcome |= ::seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(ioctl), 1, clones_device);
-  outcome |= ::seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(prctl), 1, names_thread);
+  allow(SYS_clone, {kFlagsOfClone, CLONE_THREAD, CLONE_THREAD});
+  // Signals to other processes of the same user would need no privilege.
+  allow(SYS_tgkill, {0, kWholeArgument, number(::getpid())});
+  allow(SYS_prlimit64, {2, kWholeArgument, 0});  // only reads limits
+  allow(SYS_ioctl, {1, kWholeArgument, number(FUSE_DEV_IOC_CLONE)});
+  allow(SYS_prctl, {0, kWholeArgument, PR_SET_NAME});
+  for (const std::uint64_t command : kDescriptorCommands) allow(SYS_fcntl, {1, kIntArgument, command});
   // The arguments of clone3 are in memory, which a filter cannot read. On ENOSYS the C library falls back to clone.
-  outcome |= ::seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
-  return outcome;
+  filter.add(SYS_clone3, CallAction::kMissing);
 }
 
 // Flags of open(2) that truncate or create files. Landlock before version 3 does not restrict O_TRUNC, not even of a
 // file that is opened for reading.
-int allow_opening(scmp_filter_ctx filter, bool saves) {
+void allow_opening(CallFilter& filter, bool saves) {
   const std::uint64_t refused = number(O_TRUNC) | (saves ? 0 : number(O_CREAT));
-  const scmp_arg_cmp open_flags = SCMP_A1(SCMP_CMP_MASKED_EQ, refused, 0);
-  const scmp_arg_cmp openat_flags = SCMP_A2(SCMP_CMP_MASKED_EQ, refused, 0);
-  return ::seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(open), 1, open_flags) |
-         ::seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(openat), 1, openat_flags);
+#ifdef SYS_open
+  filter.add(SYS_open, CallAction::kAllow, CallArgument{1, refused, 0});
+#endif
+  filter.add(SYS_openat, CallAction::kAllow, CallArgument{2, refused, 0});
 }
 
-int allow_descriptor_commands(scmp_filter_ctx filter) {
-  int outcome = 0;
-  for (const int command : kDescriptorCommands) {
-    const scmp_arg_cmp is_this = SCMP_A1(SCMP_CMP_MASKED_EQ, 0xFFFFFFFFu, number(command));
-    outcome |= ::seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1, is_this);
-  }
-  return outcome;
-}
-
-int allow_each(scmp_filter_ctx filter, std::span<const int> calls) {
-  int outcome = 0;
-  for (const int call : calls) {
-    if (call >= 0) outcome |= ::seccomp_rule_add(filter, SCMP_ACT_ALLOW, call, 0);
-  }
-  return outcome;
-}
-
-std::optional<std::string> keep(const std::function<int(scmp_filter_ctx)>& allow) {
-  const Filter filter(::seccomp_init(SCMP_ACT_ERRNO(EPERM)));
-  if (!filter) return "system calls: no memory for the filter";
-  // Otherwise system calls of the processor's other architectures would kill the process.
-  int outcome = ::seccomp_attr_set(filter.get(), SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO(EPERM));
-  // A binary tree instead of a list: every read and every reply passes the filter.
-  outcome |= ::seccomp_attr_set(filter.get(), SCMP_FLTATR_CTL_OPTIMIZE, 2);
-  outcome |= allow(filter.get());
-  if (outcome == 0) outcome = ::seccomp_load(filter.get());
-  if (outcome == 0) return std::nullopt;
-  return fmt::format("system calls: {}", std::strerror(outcome < 0 ? -outcome : EINVAL));
+std::optional<std::string> begin(const CallFilter& filter, std::string_view what,
+                                 CallFilter::Threads threads = CallFilter::Threads::kCalling) {
+  const int error = filter.begin(threads);
+  if (error == 0) return std::nullopt;
+  return fmt::format("{}: {}", what, std::strerror(error));
 }
 
 // Makes every system call that the daemon does not need fail with EPERM. Returns the reason if that failed, or nullopt.
 std::optional<std::string> keep_system_calls(const AllowedPaths& within, long landlock_version) {
-  return keep([&](scmp_filter_ctx filter) {
-    const bool saves = !within.saved.empty();
-    int outcome = allow_each(filter, kAllowed) | allow_in_part(filter, within.loads_code) |
-                  allow_opening(filter, saves) | allow_descriptor_commands(filter);
-    if (saves) outcome |= allow_each(filter, kAllowedToSave);
-    if (within.watches) outcome |= allow_each(filter, kAllowedToWatch);
-    // The flags of openat2 are in memory, which a filter cannot read. On ENOSYS callers fall back to openat.
-    const auto openat2 = landlock_version < landlock::kVersionWithTruncate ? SCMP_ACT_ERRNO(ENOSYS) : SCMP_ACT_ALLOW;
-    return outcome | ::seccomp_rule_add(filter, openat2, SCMP_SYS(openat2), 0);
-  });
+  CallFilter filter(CallAction::kRefuse);
+  const bool saves = !within.saved.empty();
+  allow_each(filter, kAllowed);
+  allow_in_part(filter, within.loads_code);
+  allow_opening(filter, saves);
+  if (saves) allow_each(filter, kAllowedToSave);
+  if (within.watches) allow_each(filter, kAllowedToWatch);
+  // The flags of openat2 are in memory, which a filter cannot read. On ENOSYS callers fall back to openat.
+  const bool needs_flags = landlock_version < landlock::kVersionWithTruncate;
+  filter.add(SYS_openat2, needs_flags ? CallAction::kMissing : CallAction::kAllow);
+  return begin(filter, "system calls");
 }
 
 // Adds a filter to that of keep_system_calls(), for all threads.
 std::optional<std::string> refuse_executable_memory() {
-  const Filter filter(::seccomp_init(SCMP_ACT_ALLOW));
-  if (!filter) return "executable memory: no memory for the filter";
-  const scmp_arg_cmp executable = SCMP_A2(SCMP_CMP_MASKED_EQ, number(PROT_EXEC), number(PROT_EXEC));
-  int outcome = ::seccomp_attr_set(filter.get(), SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO(EPERM));
-  outcome |= ::seccomp_attr_set(filter.get(), SCMP_FLTATR_CTL_NNP, 0);  // the process has no new privileges already
-  outcome |= ::seccomp_attr_set(filter.get(), SCMP_FLTATR_CTL_TSYNC, 1);
-  outcome |= ::seccomp_rule_add(filter.get(), SCMP_ACT_ERRNO(EPERM), SCMP_SYS(mmap), 1, executable);
-  outcome |= ::seccomp_rule_add(filter.get(), SCMP_ACT_ERRNO(EPERM), SCMP_SYS(mprotect), 1, executable);
-  outcome |= ::seccomp_rule_add(filter.get(), SCMP_ACT_ERRNO(EPERM), SCMP_SYS(seccomp), 0);
-  if (outcome == 0) outcome = ::seccomp_load(filter.get());
-  if (outcome == 0) return std::nullopt;
-  return fmt::format("executable memory: {}", std::strerror(outcome < 0 ? -outcome : EINVAL));
+  CallFilter filter(CallAction::kAllow);
+  for (const long call : {SYS_mmap, SYS_mprotect})
+    filter.add(call, CallAction::kRefuse, CallArgument{2, PROT_EXEC, PROT_EXEC});
+  filter.add(SYS_seccomp, CallAction::kRefuse);
+  return begin(filter, "executable memory", CallFilter::Threads::kAll);
 }
 
 // As keep_system_calls(), for a process that waits for a byte, answers, unmounts, removes a directory, and opens the
 // log.
 std::optional<std::string> keep_system_calls_of_unmount_guard() {
-  return keep(
-      [](scmp_filter_ctx filter) { return allow_each(filter, kAllowedToUnmountGuard) | allow_sending(filter); });
+  CallFilter filter(CallAction::kRefuse);
+  allow_each(filter, kAllowedToUnmountGuard);
+  allow_sending(filter);
+  return begin(filter, "system calls");
 }
+
+bool opens_libraries = false;  // since confine()
 
 // --- capabilities
 
@@ -267,6 +249,7 @@ Descriptor found_at(const std::string& path) { return Descriptor(::open(path.c_s
 
 std::vector<std::string> confine(const AllowedPaths& within) {
   open_what_opens_late();
+  opens_libraries = within.loads_code;
   const long version = landlock::version();
   const unsigned kept = (within.reads_all_owners ? 1u << CAP_DAC_READ_SEARCH : 0u) |
                         (within.saves_for_all_owners ? 1u << CAP_DAC_OVERRIDE : 0u);
@@ -276,7 +259,10 @@ std::vector<std::string> confine(const AllowedPaths& within) {
 
 std::vector<std::string> stop_reading_all_owners() { return failures_of({give_up_capabilities(0)}); }
 
-std::vector<std::string> stop_loading_code() { return failures_of({refuse_executable_memory()}); }
+std::vector<std::string> stop_loading_code() {
+  if (!opens_libraries) return {};
+  return failures_of({refuse_executable_memory()});
+}
 
 std::vector<std::string> confine_unmount_guard() {
   if ((own_capabilities() & 1u << CAP_SYS_ADMIN) == 0) return {};

@@ -33,8 +33,8 @@ std::vector<std::string> confine(const AllowedPaths& within);
 // has one thread.
 std::vector<std::string> stop_reading_all_owners();
 
-// Forbids all threads to make memory executable, which AllowedPaths::loads_code has permitted. Returns as confine()
-// does.
+// Forbids all threads to make memory executable, which AllowedPaths::loads_code has permitted. Does nothing without it.
+// Returns as confine() does.
 std::vector<std::string> stop_loading_code();
 
 // Confines a process that only waits for a byte on a descriptor, answers, unmounts, and removes a directory. Does

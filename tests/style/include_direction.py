@@ -39,7 +39,7 @@ PLACES = {
     "pybind11/": ["core/python/"],
     "google/protobuf/": ["core/decoding/protobuf/"],
     "dlfcn.h": ["core/decoding/", "core/remote/fetcher_program", "fusefs/confinement/"],
-    "seccomp.h": ["core/fetch/", "fusefs/confinement/"],
+    "linux/seccomp.h": ["core/base/call_filter"],
     "linux/landlock.h": ["core/base/landlock"],
     "nlohmann/": ["core/fetch/json_objects"],
     "expat.h": ["core/fetch/xml"],
