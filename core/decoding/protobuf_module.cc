@@ -40,7 +40,8 @@ ProtobufModuleEntry entry_of(void* library) {
 }
 
 Loaded open_module() {
-  void* const library = ::dlopen(kProtobufModuleName, RTLD_NOW | RTLD_LOCAL);
+  // Lazy: of the thousands of functions of libprotobuf and the C++ library, few are called.
+  void* const library = ::dlopen(kProtobufModuleName, RTLD_LAZY | RTLD_LOCAL);
   if (library == nullptr) return {.why = ::dlerror()};
   const ProtobufModuleEntry entry = entry_of(library);
   const ProtobufModule* const module = entry == nullptr ? nullptr : entry();
