@@ -167,7 +167,10 @@ class OpenDatabase final : public Database {
       ASSIGN_OR_RETURN(const auto found, find_writes(context, *state, family, key, {}, Wanted::kAll));
       if (found.writes.empty()) return not_found(found, nullptr);
       std::vector<Version> versions;
-      for (const StoredWrite& write : found.writes) versions.push_back(version_of(write, found.staleness_of(&write)));
+      for (const StoredWrite& write : found.writes) {
+        versions.push_back(version_of(write, found.staleness_of(&write)));
+        versions.back().may_lack_others = !found.losses.empty();
+      }
       return versions;
     });
   }

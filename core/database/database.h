@@ -64,6 +64,8 @@ struct Version {
   Operation operation = Operation::kPut;
   // A newer write may have been lost to damage, so this may be an older state of the key.
   bool may_be_stale = false;
+  // Of history(): damage, or a part that recordfs cannot read, may have cost other versions of the key.
+  bool may_lack_others = false;
   // kUnsupported or kLimit if a newer write may be in a part of the database that is intact, but that recordfs cannot
   // read. Then reading the value of the key fails with this code.
   std::optional<Code> unread{};
@@ -262,8 +264,9 @@ class Database {
                                                        const Snapshot& at = {}) const = 0;
 
   // Returns all stored versions of a key, newest first (with timestamps: the largest first), including deletions and
-  // the deletions of ranges that contain it. Fails with kNotFound if there is none (kDamage if damage may have cost
-  // it), with kLimit if there are more than Limits::parts_per_record, and with kIo, kOutOfMemory, kInterrupted.
+  // the deletions of ranges that contain it. If others may be lost, Version::may_lack_others is true. Fails with
+  // kNotFound if there is none (kDamage if damage may have cost it), with kLimit if there are more than
+  // Limits::parts_per_record, and with kIo, kOutOfMemory, kInterrupted.
   virtual Result<std::vector<Version>> history(const RequestContext& context, std::uint32_t family,
                                                Bytes key) const = 0;
 

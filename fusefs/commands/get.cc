@@ -68,11 +68,17 @@ class Get {
     const auto found = find(family);
     if (!found) return fail(found.error());
     bool is_stale = false;
+    bool is_incomplete = false;
     for (const database::VersionedValue& each : *found) {
       print(family, each);
       is_stale |= each.version.may_be_stale;
+      is_incomplete |= each.version.may_lack_others;
     }
-    report_stale(is_stale);
+    if (is_stale) {
+      report_loss("may have a newer value, or may be deleted, in what is damaged");
+    } else if (is_incomplete) {
+      report_loss("may have other versions in what is damaged or cannot be read");
+    }
     return !found->empty() || none("no such key");
   }
 
@@ -148,13 +154,10 @@ class Get {
     return std::move(columns).value_or(Columns());
   }
 
-  void report_stale(bool is_stale) {
-    if (!is_stale) return;
+  void report_loss(std::string_view what) {
     context_.output().flush();
     reader_.report_problems();
-    reader_.report(
-        fmt::format("key {}: may have a newer value, or may be deleted, in what is damaged", escaped_key(key())),
-        Impact::kDamage);
+    reader_.report(fmt::format("key {}: {}", escaped_key(key()), what), Impact::kDamage);
   }
 
   const GetOptions& options_;

@@ -194,6 +194,15 @@ class Get(Case):
         deleted = self.good("get", "--history", database, "dropped").decode().splitlines()
         self.assertEqual([row.split("\t")[1] for row in deleted], ["delete", "put"])
 
+    def test_history_that_lost_an_old_version_is_an_error(self):
+        copy = self.copy_database(LEVELS)
+        whole = self.good("get", "--history", copy, "key00000").splitlines()
+        oldest = copy / whole[-1].split(b"\t")[3].decode()
+        oldest.write_bytes(bytes(oldest.stat().st_size))
+        done = self.recordfs("get", "--history", copy, "key00000")
+        self.assertEqual((done.status, done.out.splitlines()), (FAILED, whole[:-1]))
+        self.assertRegex(done.err, rf"{oldest}: .*\n.*key key00000: may have other versions in what is damaged")
+
     def test_merge_operand_needs_the_merge_operator(self):
         self.assert_ends(FAILED, "needs the database's merge operator", "get", commands.sample(MERGES), "key00002")
         versions = self.json_lines("get", "--history", "--json", commands.sample(MERGES), "key00002")

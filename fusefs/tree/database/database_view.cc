@@ -426,6 +426,7 @@ class DatabaseView final : public View {
       const Node node = node_of(Kind::kVersion, of.family, of.key(), version.sequence);
       if (!emit({version_name(version), node, FileType::kRegular, {}, place + 1})) break;
     }
+    if (!versions.empty() && versions.front().may_lack_others) report_problems();
     return {};
   }
 
