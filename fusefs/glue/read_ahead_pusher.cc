@@ -17,16 +17,10 @@ constexpr std::uint64_t kLargestRecord = 32u << 10;  // larger ones may cost a r
 constexpr unsigned kMostFailures = 8;
 constexpr std::uint64_t kPatience = 256;  // reads
 
-bool store(fuse_session* session, std::uint64_t number, Bytes bytes) {
-  fuse_bufvec buffer = FUSE_BUFVEC_INIT(bytes.size());
-  buffer.buf[0].mem = const_cast<std::byte*>(bytes.data());  // only read
-  return fuse_lowlevel_notify_store(session, number, 0, &buffer, FUSE_BUF_NO_SPLICE) == 0;
-}
-
 }  // namespace
 
-bool ReadAheadPusher::start(fuse_session* session) {
-  session_ = session;
+bool ReadAheadPusher::start(Store store) {
+  store_ = std::move(store);
   thread_ = start_thread([this] { run(); });
   return thread_.joinable();
 }
@@ -171,6 +165,12 @@ void ReadAheadPusher::push(Reader& reader, std::unique_lock<std::mutex>& lock) {
   std::uint64_t next = 0;
   bool known = true;
   const auto take = [&](std::uint64_t number, Bytes record) {
+    // Readers are recognized by ascending numbers. Chunks of Bloscpack may lie in another order than that of their
+    // records.
+    if (number <= pushed) {
+      next = 0;
+      return false;
+    }
     next = number;
     const bool is_full = records == window || bytes >= kWindowBytes;
     if (is_full || record.size() > kLargestRecord) return false;
@@ -178,7 +178,7 @@ void ReadAheadPusher::push(Reader& reader, std::unique_lock<std::mutex>& lock) {
     const bool shall_ask = left_out == 0 && (records >= window / 2 || bytes >= kWindowBytes / 2);
     if (shall_ask) left_out = number;
     const bool is_stored = !shall_ask && !record.empty() && begin_record(reader, number);
-    known = !is_stored || store(session_, number, record);
+    known = !is_stored || store_(number, record);
     if (!known) return false;
     if (is_stored) {
       ++stored_records;

@@ -10,7 +10,6 @@
 #include <mutex>
 #include <thread>
 
-#include "fusefs/glue/fuse.h"
 #include "fusefs/tree/mount_tree.h"
 
 namespace recordfs {
@@ -32,9 +31,12 @@ class ReadAheadPusher {
   ReadAheadPusher(const ReadAheadPusher&) = delete;
   ReadAheadPusher& operator=(const ReadAheadPusher&) = delete;
 
+  // Stores all bytes of a file, a node number, in the page cache. Returns false if the kernel does not know the file.
+  using Store = std::function<bool(std::uint64_t number, Bytes bytes)>;
+
   // Starts a thread that serves no requests: its stores can block until another request is answered. Returns false if
   // the system provides no thread.
-  bool start(fuse_session* session);
+  bool start(Store store);
   // Joins the thread, and resumes what waits. REQUIRES: all other requests that the kernel waits for were answered.
   void stop();
 
@@ -102,7 +104,7 @@ class ReadAheadPusher {
   Readers::iterator oldest();
 
   const MountTree& tree_;
-  fuse_session* session_ = nullptr;
+  Store store_;  // called without mutex_
   std::atomic<std::uint64_t> pushed_records_{0};
   std::atomic<std::uint64_t> pushed_bytes_{0};
   std::atomic<unsigned> pushes_{0};  // readers with `waits`; changed while mutex_ is locked

@@ -199,6 +199,12 @@ int run_loop(fuse_session* session, const SessionOptions& options) {
   return fuse_session_loop_mt(session, config.get());
 }
 
+bool store_in_page_cache(fuse_session* session, std::uint64_t number, Bytes bytes) {
+  fuse_bufvec buffer = FUSE_BUFVEC_INIT(bytes.size());
+  buffer.buf[0].mem = const_cast<std::byte*>(bytes.data());  // only read
+  return fuse_lowlevel_notify_store(session, number, 0, &buffer, FUSE_BUF_NO_SPLICE) == 0;
+}
+
 bool is_unmounted(fuse_session* session) {
   pollfd asked{fuse_session_fd(session), 0, 0};
   return ::poll(&asked, 1, 0) > 0 && (asked.revents & POLLERR) != 0;
@@ -336,8 +342,11 @@ Result<void> serve(const MountTree& tree, Executor& executor, const SessionOptio
     ::close(fuse_session_fd(session.get()));
     ::_exit(0);
   });
+  const auto store = [&session](std::uint64_t number, Bytes bytes) {
+    return store_in_page_cache(session.get(), number, bytes);
+  };
   const bool has_threads = watch_init_reply(session.get()) == 0 && executor.start() && serving.dispatcher.start() &&
-                           serving.pusher.start(session.get()) &&
+                           serving.pusher.start(store) &&
                            signals.watch(session.get(), watched(serving, options, events, helper, end_limit)) &&
                            (follower == nullptr || follower->start(session.get()));
   if (!has_threads) {

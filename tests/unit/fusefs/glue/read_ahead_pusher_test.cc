@@ -1,14 +1,25 @@
 #include "fusefs/glue/read_ahead_pusher.h"
 
+#include <memory>
 #include <new>
+#include <string>
+#include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 
+#include "core/formats/registry.h"
 #include "tests/unit/fusefs/tree/toy_tree.h"
 #include "tests/unit/support/signal.h"
+#include "tests/unit/support/waited.h"
+#ifdef RECORDFS_HAVE_BLOSC
+#include "tests/unit/formats/bloscpack/writer.h"
+#endif
 
 namespace recordfs::testing {
 namespace {
+
+constexpr auto no_stores = [](std::uint64_t, Bytes) { return false; };
 
 TEST(ReadAheadPusher, OutOfMemoryDoesNotEndTheProcess) {
   ToyStore walked({});
@@ -21,7 +32,7 @@ TEST(ReadAheadPusher, OutOfMemoryDoesNotEndTheProcess) {
   };
   const ToyTree tree(toy);
   ReadAheadPusher pusher(*tree);
-  ASSERT_TRUE(pusher.start(nullptr));
+  ASSERT_TRUE(pusher.start(no_stores));
   for (const char* record : {"records/3", "records/4"}) pusher.was_read(same.find(record).value());
   thrown.wait();
 }
@@ -39,7 +50,7 @@ TEST(ReadAheadPusher, OneRequestAheadOfAPushWaitsForIt) {
   };
   const ToyTree tree(toy);
   ReadAheadPusher pusher(*tree);
-  ASSERT_TRUE(pusher.start(nullptr));
+  ASSERT_TRUE(pusher.start(no_stores));
   const auto number = [&same](const char* record) { return same.find(record).value(); };
   const Signal resumed;
   const auto resume = [resumed] { resumed.set(); };
@@ -52,6 +63,41 @@ TEST(ReadAheadPusher, OneRequestAheadOfAPushWaitsForIt) {
   may_end.set();
   resumed.wait();
 }
+
+#ifdef RECORDFS_HAVE_BLOSC
+// A mount of such a file stopped answering when its reader was faster than the pusher.
+TEST(ReadAheadPusher, EndsWhenTheReaderIsAheadOfRecordsInAnotherOrderThanTheFile) {
+  bloscpack::FileShape shape{.is_variable = true, .order = {0, 1, 2, 4, 3}};
+  for (const char* text : {"a", "b", "c", "d", "e"}) shape.chunks.push_back(bloscpack::plain_chunk(text));
+  const auto source = std::make_shared<ChangeableSource>(bloscpack::make_file(shape).bytes);
+  Lines lines;
+  StoreResources resources(64u << 20, 2, lines.log());
+  const auto store =
+      std::make_shared<RecordStore>("a.blp", source, open_container({}, source, "a.blp", {}).value(), resources);
+  const MountTree tree({MountedContainer{"a.blp", store, {}}}, false);
+  const auto number = [&](const std::string& record) {
+    const std::uint64_t records = waited([&] { return tree.lookup({}, MountTree::kRootNumber, "records"); }).value();
+    return waited([&] { return tree.lookup({}, records, record); }).value();
+  };
+  ASSERT_LT(number("4"), number("3"));
+  ReadAheadPusher pusher(tree);
+  std::vector<std::uint64_t> stored;
+  const auto read_ahead_of_it = [&, last = number("3")](std::uint64_t file, Bytes) {
+    stored.push_back(file);
+    pusher.was_read(last);
+    return stored.size() < 10;
+  };
+  const std::vector<std::uint64_t> expected{number("2"), number("3")};
+  const std::uint64_t first = number("0");
+  const std::uint64_t second = number("1");
+  ASSERT_TRUE(pusher.start(read_ahead_of_it));
+  pusher.was_read(first);
+  pusher.was_read(second);
+  while (pusher.is_pushing()) std::this_thread::yield();
+  pusher.stop();
+  EXPECT_EQ(stored, expected);
+}
+#endif
 
 }  // namespace
 }  // namespace recordfs::testing
