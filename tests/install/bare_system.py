@@ -18,6 +18,7 @@ KEPT_SECONDS = 24 * 3600
 DOWNLOADING = 1800  # seconds until a download counts as stuck; unpacking is part of it
 MERGED = Path("/usr/share/mmdebstrap/hooks/merged-usr")
 ALTERNATIVES = {"usr/bin/awk": "mawk"}
+ALTERNATIVE_LIBRARIES = ("blas", "lapack")  # numpy needs them
 DEVICES = [("null", 1, 3), ("zero", 1, 5), ("full", 1, 7), ("random", 1, 8), ("urandom", 1, 9), ("tty", 5, 0),
            ("fuse", 10, 229)]
 
@@ -144,6 +145,9 @@ def make_unpacked(system, sources, codename, wanted, arch):
         (system / folder).mkdir(parents=True, exist_ok=True)
     for name, target in ALTERNATIVES.items():
         (system / name).symlink_to(target)
+    for name in ALTERNATIVE_LIBRARIES:
+        for library in system.glob(f"usr/lib/*/{name}/lib{name}.so.3"):
+            (library.parent.parent / library.name).symlink_to(f"{name}/{library.name}")
     (system / "etc/mtab").symlink_to("../proc/self/mounts")
     shutil.copy("/etc/resolv.conf", system / "etc/resolv.conf")
     output("chroot", system, "ldconfig")
