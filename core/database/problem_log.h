@@ -1,6 +1,7 @@
 // Collects what was found wrong, each thing once.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <mutex>
 #include <set>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "core/database/database.h"
+#include "core/database/directory.h"
 
 namespace recordfs::database {
 
@@ -23,13 +25,30 @@ class ProblemLog {
     if (!known_.emplace(problem.file, problem.error.position, problem.error.detail).second) return;
     problems_.push_back(std::move(problem));
   }
+
+  // Returns first those of CURRENT, the MANIFEST and the database as a whole, in the order in which they were found;
+  // then the others by file and position, because threads find them in any order.
   std::vector<Problem> all() const {
-    const std::lock_guard lock(mutex_);
-    return problems_;
+    std::vector<Problem> all;
+    {
+      const std::lock_guard lock(mutex_);
+      all = problems_;
+    }
+    const auto others = std::stable_partition(all.begin(), all.end(), is_about_all);
+    std::sort(others, all.end(), [](const Problem& one, const Problem& other) {
+      return std::tie(one.file, one.error.position, one.error.detail) <
+             std::tie(other.file, other.error.position, other.error.detail);
+    });
+    return all;
   }
 
  private:
   static constexpr std::size_t kMost = 65536;
+
+  static bool is_about_all(const Problem& problem) {
+    const FileKind kind = parse_file_name(problem.file).kind;
+    return problem.file.empty() || kind == FileKind::kCurrent || kind == FileKind::kManifest;
+  }
 
   mutable std::mutex mutex_;  // guards the following
   std::vector<Problem> problems_;
