@@ -3,14 +3,13 @@
 #include <dlfcn.h>
 
 #include <cstdint>
-#include <filesystem>
 #include <mutex>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "core/base/bounded_lru.h"
+#include "core/base/own_files.h"
 #include "core/decoding/descriptor_set.h"
 
 #ifdef RECORDFS_LINKED_PROTOBUF
@@ -41,7 +40,9 @@ ProtobufModuleEntry entry_of(void* library) {
 
 Loaded open_module() {
   // Lazy: of the thousands of functions of libprotobuf and the C++ library, few are called.
-  void* const library = ::dlopen(kProtobufModuleName, RTLD_LAZY | RTLD_LOCAL);
+  const std::string path = find_own_file(kProtobufModuleName);
+  if (path.empty()) return {.why = std::string(kProtobufModuleName) + " is not installed"};
+  void* const library = ::dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL);
   if (library == nullptr) return {.why = ::dlerror()};
   const ProtobufModuleEntry entry = entry_of(library);
   const ProtobufModule* const module = entry == nullptr ? nullptr : entry();
@@ -114,9 +115,7 @@ std::vector<std::string> protobuf_module_places() { return {}; }
 #else
 std::vector<std::string> protobuf_module_places() {
   std::vector<std::string> places = {"/etc/ld.so.cache", "/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib"};
-  std::error_code failed;
-  const auto program = std::filesystem::read_symlink("/proc/self/exe", failed);
-  if (!failed) places.push_back((program.parent_path() / kProtobufModuleName).string());
+  places.push_back(find_own_file(kProtobufModuleName));
   return places;
 }
 #endif

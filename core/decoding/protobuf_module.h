@@ -19,8 +19,8 @@ Result<std::shared_ptr<const MessageTypes>> shared_types(const std::shared_ptr<c
 // Loads the module now, for programs that later cannot open files. Thread-safe.
 void open_protobuf_module();
 
-// Returns the files and directories that open_protobuf_module() reads: where the dynamic linker looks for libraries;
-// none if the module is a part of the program. Thread-safe.
+// Returns the files and directories that open_protobuf_module() reads: the module, and where the dynamic linker looks
+// for libraries; none if the module is a part of the program. Thread-safe.
 std::vector<std::string> protobuf_module_places();
 
 // Returns the version of libprotobuf, or "" if it is not available. Thread-safe.

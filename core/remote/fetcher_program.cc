@@ -1,19 +1,17 @@
 #include "core/remote/fetcher_program.h"
 
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
-#include <climits>
 #include <csignal>
 #include <cstdlib>
 #include <string_view>
 #include <utility>
 
+#include "core/base/own_files.h"
 #include "core/remote/protocol.h"
 
 namespace recordfs::remote {
@@ -22,36 +20,11 @@ namespace {
 constexpr std::string_view kName = "recordfs-fetch";
 constexpr int kFirstFree = 10;  // above the descriptors that the program gets
 
-std::string folder_of(std::string path) {
-  path.erase(path.rfind('/') + 1);
-  return path;
-}
-
-std::string program_folder() {
-  std::array<char, PATH_MAX> path{};
-  const ssize_t size = ::readlink("/proc/self/exe", path.data(), path.size());
-  return size <= 0 ? std::string() : folder_of(std::string(path.data(), static_cast<std::size_t>(size)));
-}
-
-// The folder of the program or module that this code is in.
-std::string module_folder() {
-  Dl_info info{};
-  static const char here = 0;
-  return ::dladdr(&here, &info) != 0 && info.dli_fname != nullptr ? folder_of(info.dli_fname) : std::string();
-}
-
 Result<std::string> find_program() {
   if (const char* const named = ::secure_getenv("RECORDFS_FETCH"); named != nullptr && *named != '\0') {
     return std::string(named);
   }
-  const std::string program = program_folder();
-  const std::string module = module_folder();
-  // The shared library has a folder beside it. The build folder has the Python package in python/recordfs/.
-  for (const std::string& folder :
-       {program, program + "../libexec/recordfs/", module, module + RECORDFS_LIBRARY_FOLDER, module + "../../"}) {
-    std::string path = folder + std::string(kName);
-    if (folder.starts_with('/') && ::access(path.c_str(), X_OK) == 0) return path;
-  }
+  if (std::string path = find_own_file(kName); !path.empty()) return path;
   if (::access(RECORDFS_FETCH_INSTALLED, X_OK) == 0) return std::string(RECORDFS_FETCH_INSTALLED);
   return Error{.code = Code::kIo, .detail = "cannot read URLs: recordfs-fetch is not installed", .os_error = ENOENT};
 }

@@ -33,8 +33,7 @@ if(RECORDFS_SANITIZE)
     target_compile_options(recordfs_flags INTERFACE -Wno-maybe-uninitialized)
   endif()
   target_compile_definitions(recordfs_flags INTERFACE _GLIBCXX_ASSERTIONS)
-  # Sanitizers intercept dlopen(), which then uses the program's RPATH but not its RUNPATH.
-  target_link_options(recordfs_flags INTERFACE -fsanitize=${RECORDFS_SANITIZE} LINKER:--disable-new-dtags)
+  target_link_options(recordfs_flags INTERFACE -fsanitize=${RECORDFS_SANITIZE})
   if(RECORDFS_SANITIZE MATCHES "undefined")
     target_compile_options(recordfs_flags INTERFACE -fno-sanitize-recover=all)
   endif()
@@ -59,8 +58,19 @@ function(recordfs_program name)
   endif()
 endfunction()
 
-# Modules loaded at run time are in the folder of the program.
-set(CMAKE_BUILD_RPATH "\$ORIGIN")
+# No BUILD_RPATH or INSTALL_RPATH: CMake ends one of a target that is installed with an empty entry, which means the current
+# folder. core/base/own_files.cc finds what programs load and start.
+
+# Debian's folder for libraries, below the prefix.
+include(GNUInstallDirs)
+if(CMAKE_LIBRARY_ARCHITECTURE)
+  set(RECORDFS_LIBRARIES lib/${CMAKE_LIBRARY_ARCHITECTURE})
+else()
+  set(RECORDFS_LIBRARIES ${CMAKE_INSTALL_LIBDIR})
+endif()
+# Not directly in it: CPack would then run ldconfig, which a module does not need.
+set(RECORDFS_MODULES ${RECORDFS_LIBRARIES}/recordfs)
+set(RECORDFS_HELPERS ${CMAKE_INSTALL_LIBEXECDIR}/recordfs)
 
 # recordfs_library(NAME SOURCES a.cc b.cc LINK x y): a static library of the project.
 function(recordfs_library name)

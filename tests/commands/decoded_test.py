@@ -2,6 +2,7 @@
 """recordfs cat --json and similar options: decoded messages beside their bytes."""
 import base64
 import json
+import os
 import re
 import shutil
 import struct
@@ -185,6 +186,18 @@ class Described(Decoded):
         run = subprocess.run([self.folder / "recordfs", "cat", "--json", commands.sample(MESSAGES), "0"],
                              stdout=subprocess.PIPE, check=True, env=self.environment())
         self.assertIn("from another build", json.loads(run.stdout)["error"])
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root can give files away")
+    def test_module_of_another_user_is_not_loaded(self):
+        for name in PROGRAM_FILES:
+            shutil.copy(commands.program(name), self.folder / name)
+        for owner, why in ((0, None), (12345, "is not installed")):
+            os.chown(self.folder / PROGRAM_FILES[1], owner, owner)
+            run = subprocess.run([self.folder / "recordfs", "cat", "--json", commands.sample(MESSAGES), "0"],
+                                 stdout=subprocess.PIPE, check=True, env=self.environment())
+            error = json.loads(run.stdout).get("error")
+            self.assertEqual(error is None, why is None, error)
+            self.assertIn(why or "", error or "")
 
 
 class CommandLineTypes(Decoded):

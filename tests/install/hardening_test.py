@@ -28,6 +28,12 @@ class Hardening(unittest.TestCase):
             self.assertIn("GNU_RELRO", read(name, "--program-headers"), name)
             self.assertRegex(read(name, "--dynamic"), r"\bBIND_NOW\b|\(FLAGS_1\).*\bNOW\b", name)
 
+    def test_no_library_is_loaded_from_the_current_folder(self):
+        """An empty entry of such a path means that folder."""
+        python = sorted((support.place.build / "python/recordfs").glob("_recordfs*.so"))
+        for name in (*BUILT, *python):
+            self.assertNotRegex(read(name, "--dynamic"), r"\((?:RPATH|RUNPATH)\)", name)
+
     def test_no_segment_is_writable_and_executable(self):
         for name in BUILT:
             headers = read(name, "--program-headers")

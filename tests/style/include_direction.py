@@ -38,7 +38,7 @@ PLACES = {
     "Python.h": ["core/python/"],
     "pybind11/": ["core/python/"],
     "google/protobuf/": ["core/decoding/protobuf/"],
-    "dlfcn.h": ["core/decoding/", "core/remote/fetcher_program", "fusefs/confinement/"],
+    "dlfcn.h": ["core/decoding/", "core/base/own_files", "fusefs/confinement/"],
     "linux/seccomp.h": ["core/base/call_filter"],
     "linux/landlock.h": ["core/base/landlock"],
     "nlohmann/": ["core/fetch/json_objects"],
