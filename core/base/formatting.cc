@@ -4,6 +4,8 @@
 #define FMT_HEADER_ONLY
 #include <fmt/format.h>
 
+#include <cstdint>
+
 namespace recordfs {
 namespace {
 
@@ -12,6 +14,7 @@ namespace {
 [[gnu::used]] char (*const kDecimalPoint)(fmt::detail::locale_ref) = fmt::detail::decimal_point_impl<char>;
 [[gnu::used]] fmt::detail::thousands_sep_result<char> (*const kThousandsSeparator)(fmt::detail::locale_ref) =
     fmt::detail::thousands_sep_impl<char>;
+[[gnu::used]] bool (*const kIsPrintable)(std::uint32_t) = fmt::detail::is_printable;
 
 }  // namespace
 }  // namespace recordfs

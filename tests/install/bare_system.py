@@ -17,7 +17,7 @@ UNRELEASED = ("forky", "sid")  # have no updates, or expired ones
 KEPT_SECONDS = 24 * 3600
 DOWNLOADING = 1800  # seconds until a download counts as stuck; unpacking is part of it
 MERGED = Path("/usr/share/mmdebstrap/hooks/merged-usr")
-ALTERNATIVES = {"usr/bin/awk": "mawk"}
+ALTERNATIVES = {"awk": "mawk", "aclocal": "aclocal-1.*", "automake": "automake-1.*"}
 ALTERNATIVE_LIBRARIES = ("blas", "lapack")  # numpy needs them
 DEVICES = [("null", 1, 3), ("zero", 1, 5), ("full", 1, 7), ("random", 1, 8), ("urandom", 1, 9), ("tty", 5, 0),
            ("fuse", 10, 229)]
@@ -132,19 +132,29 @@ def make(system, sources, codename, wanted):
     needs_network(*inside, "--download-only", "--yes", *install)
 
 
+# What dpkg would write about the packages, for dpkg-query.
+DESCRIBED = r"""for deb in "$1"/var/cache/apt/archives/*.deb; do
+  dpkg-deb -f "$deb"
+  printf "Status: install ok installed\n\n"
+  name=$(dpkg-deb -f "$deb" Package)
+  if [ "$(dpkg-deb -f "$deb" Multi-Arch)" = same ]; then name=$name:$(dpkg-deb -f "$deb" Architecture); fi
+  dpkg-deb --fsys-tarfile "$deb" | tar -t | sed "s,^\./$,/.,; s,^\./,/,; s,/$,," >"$1/var/lib/dpkg/info/$name.list"
+done >"$1/var/lib/dpkg/status"
+"""
+
+
 def make_unpacked(system, sources, codename, wanted, arch):
-    described = ('for deb in "$1"/var/cache/apt/archives/*.deb; do dpkg-deb -f "$deb"; '
-                 'printf "Status: install ok installed\\n\\n"; done >"$1/var/lib/dpkg/status"')
     needs_network("mmdebstrap", "--variant=extract", f"--arch={arch}", "--include=?essential",
                   f"--include={','.join(['apt', *wanted])}", f"--hook-dir={MERGED}",
-                  f"--extract-hook={described}", codename, system, *[f"deb {source}" for source in sources])
+                  f"--extract-hook={DESCRIBED}", codename, system, *[f"deb {source}" for source in sources])
     # What the packages' scripts would have done, as far as programs that are run here need it.
     for name in ("passwd", "group"):
         shutil.copy(system / f"usr/share/base-passwd/{name}.master", system / "etc" / name)
     for folder in ("proc", "sys", "root", "usr/local/bin"):
         (system / folder).mkdir(parents=True, exist_ok=True)
-    for name, target in ALTERNATIVES.items():
-        (system / name).symlink_to(target)
+    for name, pattern in ALTERNATIVES.items():
+        for target in list((system / "usr/bin").glob(pattern))[:1]:
+            (system / "usr/bin" / name).symlink_to(target.name)
     for name in ALTERNATIVE_LIBRARIES:
         for library in system.glob(f"usr/lib/*/{name}/lib{name}.so.3"):
             (library.parent.parent / library.name).symlink_to(f"{name}/{library.name}")

@@ -12,6 +12,8 @@ HOST = "host"  # in the root: this machine's files
 LIBRARIES = "x86_64-linux-gnu"
 REGISTERED = Path("/proc/sys/fs/binfmt_misc")
 LENT = ("ccache", "ninja")
+# Programs that do the same on every processor. Emulated, autoconf and make take ten minutes with them for a small library.
+LENT_IN_PLACE = ("bash", "dash", "expr", "m4", "make", "perl", "sed", "xz")
 
 
 def register(arch):
@@ -36,7 +38,8 @@ def why_not(arch):
 
 
 def lend_compilers(root, arch):
-    """Puts this machine's cross compilers into the root, by the names of its own ones. Everything else there is emulated.
+    """Puts this machine's cross compilers into the root, by the names of its own ones, and its shells and other programs that do
+    the same on every processor in their places. Everything else there is emulated.
 
     They are programs of this machine, and find their loader, their libraries and the C library by links to it. Bind / to HOST
     before use.
@@ -49,8 +52,10 @@ def lend_compilers(root, arch):
     programs = {name: name for name in LENT}
     programs.update({name: f"{prefix}-{name}" for name in ("g++", "gcc", "ar", "ranlib", "ld", "nm", "objcopy", "strip")})
     programs.update({"c++": f"{prefix}-g++", "cc": f"{prefix}-gcc"})
-    for name, program in programs.items():
-        wrapper = root / "usr/local/bin" / name
+    wrappers = {root / "usr/local/bin" / name: program for name, program in programs.items()}
+    wrappers.update({root / "usr/bin" / name: name for name in LENT_IN_PLACE})
+    for wrapper, program in wrappers.items():
+        wrapper.unlink(missing_ok=True)
         wrapper.write_text(f'#!/{HOST}/usr/bin/dash\nexec /{HOST}/usr/bin/{program} "$@"\n', encoding="ascii")
         wrapper.chmod(0o755)
         # ccache tells compilers apart by size and time, and has to find later what it keeps now.
