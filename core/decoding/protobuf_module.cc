@@ -65,9 +65,9 @@ Result<Types> make_message_types(const std::vector<Bytes>& files) {
   if (loaded.module == nullptr) {
     return Error{.code = Code::kUnsupported, .detail = "libprotobuf is not available: " + loaded.why};
   }
-  const MessageTypes* const types = loaded.module->make_types(files.data(), files.size());
-  if (types == nullptr) return Error{.code = Code::kOutOfMemory, .detail = "no memory for message types"};
-  return Types(types);
+  std::unique_ptr<const MessageTypes> types(loaded.module->make_types(files.data(), files.size()));
+  if (!types) return Error{.code = Code::kOutOfMemory, .detail = "no memory for message types"};
+  return Types(std::move(types));
 }
 
 // Descriptors, compared by content.

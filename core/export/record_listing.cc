@@ -188,10 +188,9 @@ class Listing {
   // Writes the rows, and reports what cannot be read.
   bool write_selected(const Selected& selected, const IndexedChunk& indexed, bool is_counted) {
     for (const Error& failure : selected.records.failures) reporter_.report(store_, failure);
-    for (const OrdinalInterval& run : selected.records.runs) {
-      if (!write_in_pieces(selected.layout, indexed, run, is_counted)) return false;
-    }
-    return true;
+    return std::ranges::all_of(selected.records.runs, [&](const OrdinalInterval& run) {
+      return write_in_pieces(selected.layout, indexed, run, is_counted);
+    });
   }
 
   std::string text_of(const RequestContext& context, const IndexedChunk& indexed, const Selection& selection) {

@@ -138,8 +138,8 @@ void RecordRows::encode_record(const RequestContext& context, const ChunkRecords
   if (options_.condition != nullptr) {
     auto is_selected = options_.condition->matches(context, reader_.decoder(), records.info, record,
                                                    {.path = member_.path, .path_in_set = member_.path_in_set()});
-    if (!is_selected) run.fail({.why = std::move(is_selected).error()}, options_.skips_damage);
-    if (!is_selected || !*is_selected) return;
+    if (!is_selected) return run.fail({.why = std::move(is_selected).error()}, options_.skips_damage);
+    if (!*is_selected) return;
   }
   const std::uint64_t ordinal = member_.first_ordinal + records.first_ordinal.value_or(0) + index;
   const std::size_t before = run.rows.bytes.size();

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <variant>
 
 #include "core/dataset/reporter.h"
@@ -34,8 +35,8 @@ class SetCopier {
  private:
   // A shard of which single records are copied.
   struct Opened {
-    Opened(const SetMember& opened, const FormOptions& form, Reporter& reporter, TextOutput& output)
-        : member(opened), copier(member, form, reporter, output) {}
+    Opened(SetMember opened, const FormOptions& form, Reporter& reporter, TextOutput& output)
+        : member(std::move(opened)), copier(member, form, reporter, output) {}
     const SetMember member;
     RecordCopier copier;
   };

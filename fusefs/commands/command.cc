@@ -167,7 +167,7 @@ std::uint64_t amount_of(const std::string& option, const std::string& text) {
 }
 
 CLI::Option* declare_value(CLI::App& app, const std::string& names, const std::string& type,
-                           std::function<void(const std::string&)> set, const std::string& text) {
+                           const std::function<void(const std::string&)>& set, const std::string& text) {
   return app.add_option_function<std::string>(names, set, text)->type_name(type);
 }
 

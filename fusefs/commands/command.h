@@ -41,7 +41,7 @@ std::uint64_t amount_of(const std::string& option, const std::string& text);
 // Declare an option with a value, which `set` takes, or which becomes `value`; one that may be given several times; and
 // one whose value is a size of at least `least` bytes. `type` is the value's name in the help.
 CLI::Option* declare_value(CLI::App& app, const std::string& names, const std::string& type,
-                           std::function<void(const std::string& text)> set, const std::string& text);
+                           const std::function<void(const std::string& text)>& set, const std::string& text);
 CLI::Option* declare_value(CLI::App& app, const std::string& names, const std::string& type, std::string& value,
                            const std::string& text);
 CLI::Option* declare_list(CLI::App& app, const std::string& names, const std::string& type,
