@@ -113,8 +113,9 @@ AllowedPaths allowed_paths(const SetPlaces& places, const Options& options, cons
     allowed.saved.push_back(found_at(services.index->directory));
   }
   // For libprotobuf, if a source turns out to need it.
-  for (const std::string& place : protobuf_module_places()) allowed.readable.push_back(found_at(place));
-  allowed.loads_code = !protobuf_module_places().empty();
+  const std::vector<std::string> libraries = protobuf_module_places();
+  for (const std::string& place : libraries) allowed.readable.push_back(found_at(place));
+  allowed.loads_code = !libraries.empty();
   // Each thread of the loop opens the device.
   allowed.devices.push_back(found_at("/dev/fuse"));
   return allowed;

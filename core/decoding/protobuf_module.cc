@@ -39,9 +39,9 @@ ProtobufModuleEntry entry_of(void* library) {
 }
 
 Loaded open_module() {
-  // Lazy: of the thousands of functions of libprotobuf and the C++ library, few are called.
   const std::string path = find_own_file(kProtobufModuleName);
   if (path.empty()) return {.why = std::string(kProtobufModuleName) + " is not installed"};
+  // Lazy: of the thousands of functions of libprotobuf and the C++ library, few are called.
   void* const library = ::dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL);
   if (library == nullptr) return {.why = ::dlerror()};
   const ProtobufModuleEntry entry = entry_of(library);
@@ -115,7 +115,7 @@ std::vector<std::string> protobuf_module_places() { return {}; }
 #else
 std::vector<std::string> protobuf_module_places() {
   std::vector<std::string> places = {"/etc/ld.so.cache", "/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib"};
-  places.push_back(find_own_file(kProtobufModuleName));
+  if (std::string module = find_own_file(kProtobufModuleName); !module.empty()) places.push_back(std::move(module));
   return places;
 }
 #endif
