@@ -10,6 +10,7 @@
 #include "core/hash/adler32.h"
 #include "core/hash/crc32.h"
 #include "core/hash/crc32c.h"
+#include "core/hash/instruction_sets.h"
 
 namespace recordfs {
 namespace {
@@ -31,7 +32,7 @@ constexpr std::size_t kPieceBytes = std::size_t{1} << 30;
 
 // Call after each ISA-L call. Does nothing on processors without AVX.
 void clear_upper_registers() {
-  static const bool has_them = static_cast<bool>(__builtin_cpu_supports("avx"));
+  static const bool has_them = instruction_sets().avx;
   if (has_them) zero_upper_halves();
 }
 
@@ -56,7 +57,7 @@ constexpr std::size_t kShort = 192;
 }
 
 bool is_short(Bytes bytes) {
-  static const bool has_instruction = static_cast<bool>(__builtin_cpu_supports("sse4.2"));
+  static const bool has_instruction = instruction_sets().sse42;
   return bytes.size() <= kShort && has_instruction;
 }
 #else

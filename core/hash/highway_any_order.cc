@@ -127,6 +127,11 @@ const HashEngine kAnyOrderEngine = {
       static_cast<Hash*>(state)->append(std::as_bytes(std::span(bytes, size)));
     },
     [](void* state) { return static_cast<Hash*>(state)->finish(); },
+    [](const std::uint64_t (&key)[kLanes], const char* bytes, std::size_t size) {
+      Hash whole(key);
+      whole.append(std::as_bytes(std::span(bytes, size)));
+      return whole.finish();
+    },
 };
 
 }  // namespace recordfs

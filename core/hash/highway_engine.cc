@@ -20,6 +20,12 @@ const HashEngine RECORDFS_HASH_ENGINE = {
       static_cast<Hasher*>(state)->Finalize(&hash);
       return uint64_t{hash};
     },
+    [](const uint64_t (&key)[4], const char* bytes, size_t size) {
+      highwayhash::HHStateT<HH_TARGET> state(key);
+      highwayhash::HHResult64 hash = 0;
+      highwayhash::HighwayHashT(&state, bytes, size, &hash);
+      return uint64_t{hash};
+    },
 };
 
 }  // namespace recordfs

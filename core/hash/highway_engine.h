@@ -1,4 +1,4 @@
-// Incremental HighwayHash, compiled once for each instruction set.
+// HighwayHash, compiled once for each instruction set.
 //
 // Included by sources that are compiled with -mavx2 and similar options. This header must not include headers that
 // define inline functions shared with the rest of the program. The linker keeps one copy of such a function, possibly
@@ -15,6 +15,7 @@ struct HashEngine {
   void (*start)(void* state, const uint64_t (&key)[4]);
   void (*append)(void* state, const char* bytes, size_t size);
   uint64_t (*finish)(void* state);
+  uint64_t (*hash)(const uint64_t (&key)[4], const char* bytes, size_t size);  // of all bytes, without a state
 };
 
 inline constexpr size_t kHashStateBytes = 256;

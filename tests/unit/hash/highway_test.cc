@@ -97,6 +97,7 @@ TEST(HashEngine, AllEnginesAgreeAtEachLengthAndSplit) {
     for (std::size_t i = 0; i < size; ++i) bytes.span()[i] = static_cast<std::byte>(255 - i);
     const std::uint64_t expected = hash_with(kBaseEngine, kKey, bytes.view(), {});
     for (const HashEngine* engine : engines()) {
+      ASSERT_EQ(engine->hash(kKey, as_text(bytes.view()).data(), size), expected);
       for (std::size_t split = 0; split <= size; ++split) {
         ASSERT_EQ(hash_with(*engine, kKey, bytes.view().first(split), bytes.view().subspan(split)), expected);
       }
