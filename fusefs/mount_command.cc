@@ -349,7 +349,7 @@ std::optional<std::string> hidden_by(const std::string& path, const Options& opt
 
 // Returns the absolute path of the mount point, which exists. Fails with kIo; the detail is the reason.
 Result<std::string> prepared_point(MountHelper& helper, const Options& options) {
-  if (helper.is_there()) return helper.prepare();
+  if (helper.is_there()) return helper.prepared();
   const auto number = parse_number<int>(options.mountpoint.substr(options.mountpoint.rfind('/') + 1));
   if (!number || ::fcntl(*number, F_GETFD) < 0) return Error{.code = Code::kIo, .detail = "not an open descriptor"};
   return options.mountpoint;
@@ -369,7 +369,7 @@ std::optional<Refusal> unnamed_types(const MountTree& tree, const UserTypes& typ
   return std::nullopt;
 }
 
-// Mounts opened sources and serves them until the end.
+// Mounts opened sources and serves them until the end. `helper` was asked to prepare the mount point.
 std::optional<Refusal> serve_opened(Process& process, OpenedSources opened, const UserTypes& types, MountHelper& helper,
                                     const Descriptor& mark) {
   const Options& options = process.options;
@@ -380,6 +380,7 @@ std::optional<Refusal> serve_opened(Process& process, OpenedSources opened, cons
                  options.record_suffix, types);
   tree.containers().prepare({});
   if (auto refusal = unnamed_types(tree, types)) return refusal;
+  helper.start_mounting();
   if (options.sandbox.value_or(confines_threads())) {
     if (may_decode_messages(tree, types)) open_protobuf_module();
     for (const std::string& kept : stop_loading_code())
@@ -407,6 +408,9 @@ std::optional<Refusal> serve_sources(Process& process) {
   const bool is_mounted = is_open_device(options.mountpoint);
   MountHelper helper = is_mounted ? MountHelper() : helper_for(options, confines);
   if (!is_mounted && !helper.is_there()) return cannot_mount(options, "cannot create a process");
+  const bool opens_later = opens_files_later(options);
+  // Not yet if the sources are found in directories, because the mount point may be made there.
+  if (!opens_later) helper.start_preparing();
   std::optional<ShardList> manifest;
   if (options.manifest) {
     auto list = SourceSpec{.manifest = options.sources.front()}.shards();
@@ -421,7 +425,8 @@ std::optional<Refusal> serve_sources(Process& process) {
   if (!types) return Refusal{kExitWrongUse, types.error().detail};
   auto opened = open_sources(options, process.services, std::move(manifest));
   if (!opened) return Refusal{kExitCannotOpen, opened.error().detail};
-  if (confines && !opens_files_later(options)) {
+  if (opens_later) helper.start_preparing();
+  if (confines && !opens_later) {
     for (const std::string& kept : stop_reading_all_owners())
       process.log.write(Severity::kWarning, "privilege not dropped: " + kept);
   }

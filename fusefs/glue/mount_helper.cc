@@ -70,9 +70,12 @@ struct Answer {
   Descriptor attached;
 };
 
+void send(const Descriptor& line, char request) {
+  if (line) static_cast<void>(::send(line.number(), &request, 1, MSG_NOSIGNAL));
+}
+
 // Returns kNotDone without a text if the helper has ended.
-Answer ask(const Descriptor& line, char request) {
-  if (!line || ::send(line.number(), &request, 1, MSG_NOSIGNAL) != 1) return {};
+Answer receive(const Descriptor& line) {
   std::string packet(kLongestAnswer, '\0');
   iovec part{packet.data(), packet.size()};
   msghdr message{};
@@ -94,6 +97,12 @@ Answer ask(const Descriptor& line, char request) {
     answer.attached = Descriptor(number);
   }
   return answer;
+}
+
+// As receive().
+Answer ask(const Descriptor& line, char request) {
+  send(line, request);
+  return receive(line);
 }
 
 Error reason_of(const Answer& answer) {
@@ -183,25 +192,25 @@ class Server {
 MountHelper::MountHelper(const Config& config)
     : process_(kName, {}, [&config](int line) { Server(config, line).run(); }) {}
 
-Result<std::string> MountHelper::prepare() {
-  Answer answer = ask(process_.line(), kPrepare);
+void MountHelper::start_preparing() { send(process_.line(), kPrepare); }
+
+Result<std::string> MountHelper::prepared() {
+  Answer answer = receive(process_.line());
   if (answer.outcome != kDone) return reason_of(answer);
   return std::move(answer.text);
 }
 
-Result<Descriptor> MountHelper::mount() {
-  Answer answer = ask(process_.line(), kMount);
+void MountHelper::start_mounting() { send(process_.line(), kMount); }
+
+Result<Descriptor> MountHelper::mounted() {
+  Answer answer = receive(process_.line());
   if (answer.outcome != kDone || !answer.attached) return reason_of(answer);
   return std::move(answer.attached);
 }
 
-void MountHelper::is_gone() {
-  if (const auto& line = process_.line()) static_cast<void>(::send(line.number(), &kGone, 1, MSG_NOSIGNAL));
-}
+void MountHelper::is_gone() { send(process_.line(), kGone); }
 
-void MountHelper::unmount() const {
-  if (const auto& line = process_.line()) static_cast<void>(::send(line.number(), &kEnd, 1, MSG_NOSIGNAL));
-}
+void MountHelper::unmount() const { send(process_.line(), kEnd); }
 
 Descriptor MountHelper::open_log() { return ask(process_.line(), kOpenLog).attached; }
 

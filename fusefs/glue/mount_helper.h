@@ -37,10 +37,14 @@ class MountHelper {
 
   bool is_there() const { return process_.is_there(); }
 
-  // Makes and checks the mount point, and returns its path. Fails with kIo; the detail is the reason.
-  Result<std::string> prepare();
-  // Mounts, and returns the connection to the kernel. Fails as prepare(). REQUIRES: prepare() succeeded.
-  Result<Descriptor> mount();
+  // Lets the helper make and check the mount point while the caller goes on. REQUIRES: prepared() follows.
+  void start_preparing();
+  // Waits, and returns the path of the mount point. Fails with kIo; the detail is the reason.
+  Result<std::string> prepared();
+  // Lets the helper mount while the caller goes on. REQUIRES: prepared() succeeded, and mounted() follows.
+  void start_mounting();
+  // Waits, and returns the connection to the kernel. Fails as prepared().
+  Result<Descriptor> mounted();
 
   // Reports that the mount is gone, so that the helper leaves the path alone.
   void is_gone();

@@ -182,7 +182,7 @@ std::string reason_in(std::string_view said) {
 Result<Session> connected_session(const SessionOptions& options, MountHelper& helper, Mount& context) {
   std::string device = options.mountpoint;
   if (helper.is_there()) {
-    ASSIGN_OR_RETURN(Descriptor connection, helper.mount());
+    ASSIGN_OR_RETURN(Descriptor connection, helper.mounted());
     device = fmt::format("/dev/fd/{}", connection.release());
   }
   Session session = new_session(options, &context);
@@ -329,7 +329,13 @@ Result<void> serve(const MountTree& tree, Executor& executor, const SessionOptio
                    const SessionEvents& events, FollowThread* follower) {
   Signals signals;
   Serving serving(tree, executor, helper, events, options);
-  ASSIGN_OR_RETURN(const auto session, connected_session(options, helper, serving.mount));
+  const bool has_executors = executor.start() && serving.dispatcher.start();  // while the helper mounts
+  const auto connected = connected_session(options, helper, serving.mount);
+  if (!connected) {
+    executor.stop();
+    return connected.error();
+  }
+  const Session& session = *connected;
   events.mounted();
   // A current directory keeps its filesystem busy.
   if (::chdir("/") != 0) return failure("cannot enter the root directory");
@@ -345,8 +351,7 @@ Result<void> serve(const MountTree& tree, Executor& executor, const SessionOptio
   const auto store = [&session](std::uint64_t number, Bytes bytes) {
     return store_in_page_cache(session.get(), number, bytes);
   };
-  const bool has_threads = watch_init_reply(session.get()) == 0 && executor.start() && serving.dispatcher.start() &&
-                           serving.pusher.start(store) &&
+  const bool has_threads = has_executors && watch_init_reply(session.get()) == 0 && serving.pusher.start(store) &&
                            signals.watch(session.get(), watched(serving, options, events, helper, end_limit)) &&
                            (follower == nullptr || follower->start(session.get()));
   if (!has_threads) {

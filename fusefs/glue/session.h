@@ -57,10 +57,10 @@ struct SessionEvents {
 // holds back all requests until then. Fails with kIo; the detail is the reason, often libfuse's. Not thread-safe.
 Result<Descriptor> mount_device(const SessionOptions& options);
 
-// Mounts through `helper`, which calls mount_device(), and serves `tree`. Without a helper, options.mountpoint is an
-// opened device that another program has mounted. Changes the current directory to the root. Returns after an unmount,
-// SIGINT, SIGTERM, or the idle timeout. SIGHUP opens the log file again. Without a log file it ends a mount in the
-// foreground, and has no effect in the background.
+// Serves `tree` on the mount that `helper` has started to make, with mount_device(). Without a helper,
+// options.mountpoint is an opened device that another program has mounted. Changes the current directory to the root.
+// Returns after an unmount, SIGINT, SIGTERM, or the idle timeout. SIGHUP opens the log file again. Without a log file
+// it ends a mount in the foreground, and has no effect in the background.
 //
 // Requests are received by `threads` threads of libfuse, or by the calling thread if single_threaded. Dispatcher
 // says which threads finish them. Signals, pushed records, and the follower have a thread each.
