@@ -33,10 +33,10 @@ inline std::string put(const std::string& key, const std::string& value) {
 }
 inline std::string remove(const std::string& key) { return "\0"s + text_field(key); }
 inline std::string put_in(char family, const std::string& key) {
-  return "\5"s + family + text_field(key) + text_field("v");
+  return std::string{'\5', family} + text_field(key) + text_field("v");
 }
 inline std::string delete_range_in(char family, const std::string& from, const std::string& to) {
-  return "\x0e"s + family + text_field(from) + text_field(to);
+  return std::string{'\x0e', family} + text_field(from) + text_field(to);
 }
 inline std::string end_prepare(const std::string& name) { return "\x0a"s + text_field(name); }
 inline std::string commit(const std::string& name) { return "\x0b"s + text_field(name); }

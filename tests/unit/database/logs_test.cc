@@ -155,8 +155,8 @@ class LogOrderTest : public ::testing::Test {
     write_options("OPTIONS-000003");
   }
   void write(const std::string& name, const Records& batches) const { database_.write_log(name, batches); }
-  void state_last_write(char number) const { database_.write_manifest(5, "\4"s + number); }
-  void keep_logs_from(char log) const { database_.write_manifest(log, "\x0a"s + log); }
+  void state_last_write(char number) const { database_.write_manifest(5, std::string{'\4', number}); }
+  void keep_logs_from(char log) const { database_.write_manifest(log, std::string{'\x0a', log}); }
   void write_options(const std::string& name, const std::string& option = "") const {
     database_.write(name, "[DBOptions]\n" + option);
   }

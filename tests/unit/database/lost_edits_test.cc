@@ -80,7 +80,7 @@ TEST(LostEditsTest, FirstTableOfALevelDbThatReusesLogsMayBeUnnamed) {
 TEST(LostEditsTest, TableWithNewWritesWithoutTheFirstLogWasNamedByThem) {
   const auto problems_with_log = [](const std::string& name, char least_log = 0) {
     const LogDatabase database;
-    if (least_log != 0) database.append("MANIFEST-000004", leveldb_log::fragment(1, "\x0a"s + least_log));
+    if (least_log != 0) database.append("MANIFEST-000004", leveldb_log::fragment(1, std::string{'\x0a', least_log}));
     database.write("OPTIONS-000007", "[DBOptions]\n");
     database.write(name, "");
     leveldb_table::TableWriter table;

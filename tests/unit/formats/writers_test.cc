@@ -111,20 +111,18 @@ TEST(BloscpackWriter, NewFileCannotBeWritten) {
 TEST(RecordGatherer, ChunksOfSmallRecordsEnd) {
   const auto* const format = find_writer("tfrecord");
   for (const std::size_t size : {0u, 1u, 92u}) {
-    std::vector<std::size_t> writes;
     struct : ByteSink {
-      std::vector<std::size_t>* sizes = nullptr;
+      std::vector<std::size_t> sizes;
       Result<void> write(Bytes bytes) override {
-        sizes->push_back(bytes.size());
+        sizes.push_back(bytes.size());
         return {};
       }
     } sink;
-    sink.sizes = &writes;
     const auto writer = format->open({}, sink, {.chunk_size = 1000});
     ASSERT_TRUE(write_all({}, **writer, std::vector<std::string>(1000, std::string(size, 'x'))));
     const std::size_t in_a_chunk = 1000 / (size + kRecordOverhead);
-    EXPECT_EQ(writes.front(), in_a_chunk * (size + 16));
-    EXPECT_EQ(writes.size(), (1000 + in_a_chunk - 1) / in_a_chunk);
+    EXPECT_EQ(sink.sizes.front(), in_a_chunk * (size + 16));
+    EXPECT_EQ(sink.sizes.size(), (1000 + in_a_chunk - 1) / in_a_chunk);
   }
 }
 

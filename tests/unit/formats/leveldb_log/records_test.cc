@@ -216,7 +216,7 @@ std::string sync_fragment(std::uint8_t type, const std::string& payload, std::ui
   return bytes;
 }
 
-std::string end_mark(char log_number) { return "\0\0\0\0\0\0\5"s + log_number + "\0\0\0"s; }
+std::string end_mark(char log_number) { return "\0\0\0\0\0\0\5"s.append(1, log_number) + "\0\0\0"s; }
 
 TEST(Pebble, MarkAtTheEndIsNotDamage) {
   const Reading reading = read_log(log_of(12, {"one", "two"}) + end_mark(13));
