@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """-o join,follow: files that are added to a mounted data set become shards at its end, and nothing else changes."""
+import contextlib
 import errno
 import json
 import os
@@ -31,8 +32,15 @@ class JoinFollow(mounting.Case):
         self.mounted = self.mount(*map(mounting.stored, sources or [self.data]), options=["join", "follow", *options], **more)
         return self.mounted
 
+    def names(self):
+        """Returns the names in records/. A process that starts others from several threads gets SIGCHLD although it ignores
+        it, if a child ends while the thread that started it still blocks all signals: EINTR of a listing that waits."""
+        while True:
+            with contextlib.suppress(InterruptedError):
+                return sorted(os.listdir(self.mounted / "records"))
+
     def shown(self):
-        return len(os.listdir(self.mounted / "records"))
+        return len(self.names())
 
     def wait_for_all(self):
         mounting.wait_for(lambda: self.shown() == len(self.records), "all records")
@@ -145,7 +153,7 @@ class JoinFollow(mounting.Case):
         def read():
             while not over.is_set():
                 expected = list(self.records)
-                names = sorted(os.listdir(self.mounted / "records"))
+                names = self.names()
                 if names != names_of(len(names)):
                     wrong.append(names)
                 for ordinal in range(min(len(names), len(expected))):
