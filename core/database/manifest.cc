@@ -370,7 +370,7 @@ void FileSet::drop_unused_blob_files() {
   });
 }
 
-Result<Manifest> read_manifest(const RequestContext& context, std::shared_ptr<const Source> source,
+Result<Manifest> read_manifest(const RequestContext& context, const std::shared_ptr<const Source>& source,
                                const Limits& limits) {
   Manifest manifest;
   FamilyState& first = manifest.files.families[0];

@@ -81,7 +81,7 @@ struct Manifest {
 };
 
 // Reads a MANIFEST. Fails with kNoContainer if it is not a log, with kLimit, and with failures that may pass.
-Result<Manifest> read_manifest(const RequestContext& context, std::shared_ptr<const Source> source,
+Result<Manifest> read_manifest(const RequestContext& context, const std::shared_ptr<const Source>& source,
                                const Limits& limits);
 
 }  // namespace recordfs::database

@@ -228,7 +228,7 @@ class StateLoader {
       report(name, {.code = Code::kNotFound, .detail = "CURRENT names it, and it does not exist"});
       return recover();
     }
-    auto manifest = read_manifest(context_, std::move(*source), state_->options_.limits);
+    auto manifest = read_manifest(context_, *source, state_->options_.limits);
     if (!manifest) {
       if (!is_permanent(manifest.error().code)) return std::move(manifest).error();
       report(name, std::move(manifest).error());
@@ -334,7 +334,7 @@ class StateLoader {
       if (entry.is.kind != FileKind::kManifest) continue;
       auto source = files().open_anew(entry.name);
       if (!source) return std::move(source).error();
-      auto manifest = read_manifest(context_, std::move(*source), state_->options_.limits);
+      auto manifest = read_manifest(context_, *source, state_->options_.limits);
       if (!manifest && !is_permanent(manifest.error().code)) return std::move(manifest).error();
       if (manifest) keep_families(manifest->files);
     }

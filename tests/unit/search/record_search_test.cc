@@ -42,26 +42,26 @@ class Searched {
 };
 
 TEST(RecordSearch, SelectsByTextAndByExpressionAlike) {
-  const Searched searched;
+  const Searched searched{};
   const std::string word = searched.record(3).substr(0, 4);
   EXPECT_EQ(searched.indices(word, {}), searched.indices("[" + word.substr(0, 1) + "]" + word.substr(1), {}));
   EXPECT_EQ(searched.indices("nosuch", {}), Indices());
 }
 
 TEST(RecordSearch, TextAcrossTwoRecordsIsNotFound) {
-  const Searched searched;
+  const Searched searched{};
   const std::string across = searched.record(1).substr(searched.record(1).size() - 3) + searched.record(2).substr(0, 3);
   EXPECT_EQ(searched.indices(across, {}), Indices());
 }
 
 TEST(RecordSearch, InvertedSelectsTheOthersAndEndsAtTheMost) {
-  const Searched searched;
+  const Searched searched{};
   EXPECT_EQ(searched.indices("nosuch", {.is_inverted = true}), (Indices{0, 1, 2, 3, 4}));
   EXPECT_EQ(searched.indices("nosuch", {.is_inverted = true, .most = 2}), (Indices{0, 1}));
 }
 
 TEST(RecordSearch, SaysWhereRecordsMatch) {
-  const Searched searched;
+  const Searched searched{};
   const auto found = searched.search(searched.record(2), {.wants_matches = true});
   ASSERT_EQ(found.records.size(), 1u);
   ASSERT_EQ(found.records[0].matches.size(), 1u);
@@ -79,7 +79,7 @@ TEST(RecordSearch, UnreadableRecordIsAFailureAndTheOthersAreSearched) {
 }
 
 TEST(RecordSearch, TextsOfARecordTakeThePlaceOfItsBytes) {
-  const Searched searched;
+  const Searched searched{};
   std::uint64_t calls = 0;
   const auto texts = [&calls](const ChunkInfo&, Bytes,
                               const std::function<void(std::string_view)>& take) -> Result<bool> {
@@ -102,7 +102,7 @@ TEST(RecordSearch, TextsOfARecordTakeThePlaceOfItsBytes) {
 }
 
 TEST(RecordSearch, SelectsAmongTheWantedRecordsOfAChunk) {
-  const Searched searched;
+  const Searched searched{};
   const std::string second = searched.record(2);
   Indices asked;
   Search wanted{.selects = [&](const ChunkInfo&, Bytes record) -> Result<bool> {
