@@ -39,6 +39,7 @@ Catalog::Catalog(const Container& container, const Source& source, ScanDetail de
       detail_(detail),
       chunks_per_anchor_(bounds.chunks_per_anchor),
       remote_(bounds.remote),
+      reports_ahead_(bounds.reports_ahead),
       on_scanned_(std::move(on_scanned)),
       saved_(std::move(saved)),
       shorter_(std::move(shorter)),
@@ -187,6 +188,7 @@ bool Catalog::has_reached(SearchKey search_key, std::uint64_t value) const {
 
 Result<IndexedChunk> Catalog::find(const RequestContext& context, SearchKey search_key, std::uint64_t value) {
   std::unique_lock lock(mutex_);
+  want(search_key, value, lock);
   if (!has_reached(search_key, value)) return failure_or_pending(search_key, value);
   auto place = results_.interval(search_key, value);
   if (!place) return Error{.code = Code::kNotFound, .detail = "no such chunk"};
@@ -214,13 +216,15 @@ void Catalog::invalidate() {
 }
 
 Result<PrefixSums> Catalog::totals() {
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
+  want(SearchKey::kChunks, kEverything, lock);
   if (!complete_) return failure_or_pending(SearchKey::kChunks, kEverything);
   return results_.totals();
 }
 
 Result<std::shared_ptr<const std::vector<DamageRow>>> Catalog::damage() {
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
+  want(SearchKey::kChunks, kEverything, lock);
   if (!complete_) return failure_or_pending(SearchKey::kChunks, kEverything);
   return std::shared_ptr<const std::vector<DamageRow>>(results_.damage());
 }
@@ -230,12 +234,36 @@ Catalog::ScanState Catalog::state() const {
   return {results_.totals(), complete_, running_ && !complete_, results_.sizes_known()};
 }
 
-// Excludes the last row while it may grow. Unlocks meanwhile.
+// Reports the damage before what something asks for, if only that is reported. Unlocks meanwhile.
+void Catalog::want(SearchKey search_key, std::uint64_t value, Lock& lock) {
+  if (reports_ahead_) return;
+  if (search_key == SearchKey::kRecords) {
+    wanted_records_ = std::max(wanted_records_, value + 1);
+  } else if (search_key == SearchKey::kPosition) {
+    wanted_position_ = std::max(wanted_position_, value);
+  } else {
+    wants_all_ = true;
+  }
+  report_final_damage(lock);
+}
+
+// Returns whether the next row can no longer grow and is wanted. REQUIRES: mutex_ is locked.
+bool Catalog::can_report() const {
+  const std::vector<DamageRow>& rows = *results_.damage();
+  if (!on_damage_ || reported_rows_ >= rows.size()) return false;
+  if (reported_rows_ + 1 == rows.size() && !complete_ && results_.last_row_may_grow()) return false;
+  const DamageRow& row = rows[reported_rows_];
+  return reports_ahead_ || wants_all_ || row.first_ordinal < wanted_records_ || row.region.begin < wanted_position_;
+}
+
+// Unlocks meanwhile.
 void Catalog::report_final_damage(Lock& lock) {
-  if (!on_damage_) return;
-  while (reported_rows_ + (complete_ ? 0 : 1) < results_.damage()->size()) {
-    const DamageRow row = (*results_.damage())[reported_rows_];
-    ++reported_rows_;
+  if (!can_report()) return;
+  lock.unlock();
+  const std::lock_guard order(report_mutex_);
+  lock.lock();
+  while (can_report()) {
+    const DamageRow row = (*results_.damage())[reported_rows_++];
     lock.unlock();
     on_damage_(row);
     lock.lock();

@@ -13,6 +13,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -41,8 +42,8 @@ class Catalog final : public BackgroundWork {
     bool sizes_known = true;  // false: a chunk's decoded size is only known after decoding
   };
 
-  // Receives each row of damage once, when it can no longer grow. Called on the scan's thread, without a lock. Must not
-  // call the catalog.
+  // Receives each row of damage once, in order, when it can no longer grow. Called on the scan's thread, or unless
+  // Bounds::reports_ahead on that of a caller, without a lock. Must not call the catalog.
   using OnDamage = std::function<void(const DamageRow&)>;
 
   // Receives the totals and the duration of a complete scan. Called like OnDamage.
@@ -95,6 +96,8 @@ class Catalog final : public BackgroundWork {
   void keep(const RequestContext& context, ScanResults::Ended ended);
   // The key includes the length, because the stride may have doubled.
   static CacheKey key_of(const IntervalPlace& place) { return {place.until.chunks, place.from.before.chunks}; }
+  void want(SearchKey search_key, std::uint64_t value, Lock& lock);
+  bool can_report() const;
   void report_final_damage(Lock& lock);
 
   // Returns the chunks of an interval. `cached_sizes` are trusted. Fails with kChanged if the sums differ, and like
@@ -119,10 +122,12 @@ class Catalog final : public BackgroundWork {
   const ScanDetail detail_;
   const std::uint64_t chunks_per_anchor_;
   const RemoteScanLimit remote_;
+  const bool reports_ahead_;
   const OnScanned on_scanned_;
   const std::unique_ptr<SavedIndex> saved_;  // used by the scan's thread
   std::optional<CatalogSnapshot> shorter_;   // used by the scan's thread
   SharedCache<Interval> intervals_;
+  std::mutex report_mutex_;  // held while on_damage_ runs, so that rows keep their order; locked before mutex_
 
   // Guarded by mutex_:
   bool complete_ = false;
@@ -134,6 +139,10 @@ class Catalog final : public BackgroundWork {
   std::chrono::steady_clock::duration scan_time_{};
   std::uint64_t requested_ = 0;    // bytes, by the scan
   std::size_t reported_rows_ = 0;  // number of rows passed to on_damage_
+  // What was asked for: rows before these are wanted.
+  std::uint64_t wanted_records_ = 0;
+  Position wanted_position_ = 0;
+  bool wants_all_ = false;
 };
 
 }  // namespace recordfs

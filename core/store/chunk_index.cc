@@ -9,8 +9,9 @@ namespace {
 
 constexpr int kStepsToFirstRecord = 16;
 
-Catalog::Bounds with_limit(Catalog::Bounds bounds, const RemoteScanLimit& limit) {
-  bounds.remote = limit;
+Catalog::Bounds with_settings(Catalog::Bounds bounds, const StoreResources& services) {
+  bounds.remote = services.remote_scans;
+  bounds.reports_ahead = services.reports_ahead;
   return bounds;
 }
 
@@ -19,7 +20,7 @@ Catalog::Bounds with_limit(Catalog::Bounds bounds, const RemoteScanLimit& limit)
 ChunkIndex::ChunkIndex(const StoredFile& file, DamageLog& log, Catalog::Bounds bounds, const ChunkIndex* shorter)
     : file_(file),
       log_(log),
-      bounds_(with_limit(bounds, file.services.remote_scans)),
+      bounds_(with_settings(bounds, file.services)),
       catalog_(
           *file.container, *file.source, ScanDetail::kCounts, bounds_,
           [&log](const DamageRow& row) { log.report(row.region); },

@@ -127,6 +127,9 @@ struct CatalogBounds {
   std::size_t damage_rows = 65536;
   std::size_t cached_sizes = std::size_t{1} << 18;  // chunks whose measured sizes are cached
   RemoteScanLimit remote{};
+  // Whether damage is passed to Catalog::OnDamage as soon as the scan finds it, or not before something asks for what
+  // is after it.
+  bool reports_ahead = true;
 };
 
 // The results of a complete scan.
@@ -177,6 +180,11 @@ class ScanResults {
   bool sizes_known() const { return sizes_known_; }
   // Grows with add().
   const std::shared_ptr<std::vector<DamageRow>>& damage() const { return damage_; }
+  // Returns whether further steps may add to the last row: it is at the end, or covers all later damage. REQUIRES:
+  // there is a row.
+  bool last_row_may_grow() const {
+    return damage_->size() >= bounds_.damage_rows || totals_.records <= damage_->back().first_ordinal;
+  }
 
   // Returns the interval in which `value` falls; nullopt if that is before the first chunk. REQUIRES: it was reached.
   std::optional<IntervalPlace> interval(SearchKey search_key, std::uint64_t value) const;

@@ -170,6 +170,7 @@ struct StoreResources {
   // Which files that are opened from now on look for bytes that cannot be read. Other files fail each read of such
   // bytes with kIo, because a read of a network filesystem may succeed the next time.
   enum class FindsUnreadable : std::uint8_t { kNone, kLocal, kAll } finds_unreadable = FindsUnreadable::kNone;
+  bool reports_ahead = true;       // CatalogBounds; of files opened from now on
   RemoteScanLimit remote_scans{};  // of files opened from now on
   bool reads_whole_files = false;  // scans read the bytes between headers too, in large pieces
   unsigned address_bits = 58;      // of a record's address; fewer if containers share one number space

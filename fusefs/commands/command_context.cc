@@ -148,6 +148,7 @@ CommandContext::CommandContext(const ReadingOptions& options, Log log, const std
       most_input_(options.most_input) {
   services_.limits = limits_;
   services_.finds_unreadable = StoreResources::FindsUnreadable::kAll;
+  services_.reports_ahead = false;  // what a command prints must not depend on how far a scan has come
   services_.remote_scans = {.most = options.remote_scan, .advice = " (try: --remote-scan=auto)"};
   auto place = index_place(options.index, options.limits);
   if (place) {

@@ -246,6 +246,22 @@ TEST(Catalog, EachCompleteRowIsReportedOnce) {
   }
 }
 
+TEST(Catalog, DamageIsReportedOnceWhatIsAfterItIsAskedFor) {
+  const Opened opened({.chunks = 9, .broken_headers = {1, 4, 7}});
+  const std::vector<Position>& begins = opened.file.begins;
+  std::vector<Position> reported;
+  Catalog catalog(*opened.container, *opened.source, ScanDetail::kCounts, {.reports_ahead = false},
+                  [&](const DamageRow& row) { reported.push_back(row.region.begin); });
+  ASSERT_TRUE(waited([&] { return catalog.find({}, SearchKey::kRecords, 2); }));
+  EXPECT_TRUE(reported.empty());
+  ASSERT_TRUE(waited([&] { return catalog.find({}, SearchKey::kRecords, 3); }));
+  EXPECT_EQ(reported, (std::vector<Position>{begins[1]}));
+  ASSERT_TRUE(waited([&] { return catalog.find({}, SearchKey::kPosition, begins[5]); }));
+  EXPECT_EQ(reported, (std::vector<Position>{begins[1], begins[4]}));
+  ASSERT_TRUE(waited([&] { return catalog.totals(); }));
+  EXPECT_EQ(reported, (std::vector<Position>{begins[1], begins[4], begins[7]}));
+}
+
 TEST(Catalog, DamageBeyondTheRowLimitIsOneRow) {
   const Opened opened({.chunks = 20, .broken_headers = {1, 3, 5, 7, 9, 11, 13}});
   const auto catalog = opened.catalog(ScanDetail::kCounts, kTiny);
