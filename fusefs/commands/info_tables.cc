@@ -111,12 +111,11 @@ std::string table_of(const std::string& path, const JsonObject& info) {
       table += row_of(name, *chunk);
     } else if (key == "damaged_regions") {
       table += row(name, text_in(info, key) + std::string(kHeadersOnly));
-    } else if (key == "damaged_bytes" && std::get<std::uint64_t>(content) == 0) {
-      continue;  // the line above says all of it
+    } else if ((key == "damaged_bytes" && std::get<std::uint64_t>(content) == 0) ||
+               (key == "num_records" && info.find("records") == nullptr)) {
+      continue;  // another line says all of it
     } else if (key == "size" || key == "decoded") {
       table += row(name, in_units(std::get<std::uint64_t>(content)));
-    } else if (key == "num_records" && info.find("records") == nullptr) {
-      continue;  // the last line has it
     } else if (!is_in_json_only(key) && key != "records") {
       table += row(name, text_in(info, key));
     }
