@@ -55,6 +55,6 @@ std::string joined(const Violations& broken);
 #define RECORDFS_FOR_EACH(samples, Suite)                                                                        \
   INSTANTIATE_TEST_SUITE_P(                                                                                      \
       Each, Suite,                                                                                               \
-      ::testing::ValuesIn(recordfs::testing::is_selected(__FILE__) ? samples                                     \
+      ::testing::ValuesIn(recordfs::testing::is_selected(__FILE__) ? (samples)                                   \
                                                                    : std::vector<recordfs::contract::Sample>{}), \
       recordfs::contract::name_of)

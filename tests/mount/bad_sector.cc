@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <cstdlib>
 
 namespace {
@@ -19,7 +18,11 @@ struct Sector {
 Sector sector_of_environment() {
   Sector sector;
   const char* const text = std::getenv("RECORDFS_BAD_SECTOR");
-  if (text != nullptr) std::sscanf(text, "%llu %lld %lld", &sector.inode, &sector.begin, &sector.end);
+  if (text == nullptr) return sector;
+  char* rest = nullptr;
+  sector.inode = std::strtoull(text, &rest, 10);
+  sector.begin = std::strtoll(rest, &rest, 10);
+  sector.end = std::strtoll(rest, nullptr, 10);
   return sector;
 }
 

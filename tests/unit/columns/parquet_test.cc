@@ -41,7 +41,7 @@ Thrift read_thrift(Cursor& cursor, unsigned type) {
   Thrift value;
   switch (type) {
     case 1:
-    case 2: value.number = type == 1; break;
+    case 2: value.number = type == 1 ? 1 : 0; break;
     case 3: value.number = cursor.u8(); break;
     case 5:
     case 6: value.number = zigzag(cursor); break;

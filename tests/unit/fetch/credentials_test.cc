@@ -33,7 +33,7 @@ std::string xml_keys(const std::string& key) {
 
 class CredentialsTest : public ::testing::Test {
  protected:
-  AwsCredentials make() { return AwsCredentials(environment.get(), environment.send()); }
+  AwsCredentials make() { return {environment.get(), environment.send()}; }
   // Returns the access key, "none", or the error's text.
   static std::string key_of(AwsCredentials& credentials) {
     const auto found = credentials.get();

@@ -94,7 +94,7 @@ TEST(HeaderCollector, HeadersWithControlCharactersAreDropped) {
   HeaderCollector collector;
   collector.add("HTTP/1.1 200 OK\r\n");
   collector.add("ETag: \"a\rX-Other: b\"\r\n");
-  collector.add(std::string_view("Location: /x\0y\r\n", 17));
+  collector.add(std::string_view("Location: /x\0y\r\n", 16));
   EXPECT_TRUE(collector.response().headers.empty());
 }
 
