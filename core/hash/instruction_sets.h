@@ -11,7 +11,7 @@ struct InstructionSets {
 };
 
 // Returns those of this processor, found at the first call. It executes CPUID three times. In a virtual machine each
-// one takes 20 us, and the start of the compiler's __builtin_cpu_supports executes ten of them in every process.
+// one can take 8 us, and the compiler's __builtin_cpu_supports executes it twelve times at the start of every process.
 // Thread-safe.
 const InstructionSets& instruction_sets();
 
