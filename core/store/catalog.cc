@@ -242,7 +242,7 @@ void Catalog::want(SearchKey search_key, std::uint64_t value, Lock& lock) {
   } else if (search_key == SearchKey::kPosition) {
     wanted_position_ = std::max(wanted_position_, value);
   } else {
-    wants_all_ = true;
+    wanted_records_ = kEverything;
   }
   report_final_damage(lock);
 }
@@ -253,7 +253,7 @@ bool Catalog::can_report() const {
   if (!on_damage_ || reported_rows_ >= rows.size()) return false;
   if (reported_rows_ + 1 == rows.size() && !complete_ && results_.last_row_may_grow()) return false;
   const DamageRow& row = rows[reported_rows_];
-  return reports_ahead_ || wants_all_ || row.first_ordinal < wanted_records_ || row.region.begin < wanted_position_;
+  return reports_ahead_ || row.first_ordinal < wanted_records_ || row.region.begin < wanted_position_;
 }
 
 // Unlocks meanwhile.

@@ -139,10 +139,9 @@ class Catalog final : public BackgroundWork {
   std::chrono::steady_clock::duration scan_time_{};
   std::uint64_t requested_ = 0;    // bytes, by the scan
   std::size_t reported_rows_ = 0;  // number of rows passed to on_damage_
-  // What was asked for: rows before these are wanted.
+  // What was asked for: rows before these are wanted. kEverything: all rows.
   std::uint64_t wanted_records_ = 0;
   Position wanted_position_ = 0;
-  bool wants_all_ = false;
 };
 
 }  // namespace recordfs

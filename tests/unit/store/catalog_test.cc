@@ -252,7 +252,10 @@ TEST(Catalog, DamageIsReportedOnceWhatIsAfterItIsAskedFor) {
   std::vector<Position> reported;
   Catalog catalog(*opened.container, *opened.source, ScanDetail::kCounts, {.reports_ahead = false},
                   [&](const DamageRow& row) { reported.push_back(row.region.begin); });
-  ASSERT_TRUE(waited([&] { return catalog.find({}, SearchKey::kRecords, 2); }));
+  const Signal scanned;
+  ASSERT_NE(catalog.wait({&catalog, SearchKey::kChunks, kEverything}, [scanned] { scanned.set(); }), 0u);
+  scanned.wait();
+  ASSERT_TRUE(catalog.find({}, SearchKey::kRecords, 2));
   EXPECT_TRUE(reported.empty());
   ASSERT_TRUE(waited([&] { return catalog.find({}, SearchKey::kRecords, 3); }));
   EXPECT_EQ(reported, (std::vector<Position>{begins[1]}));
