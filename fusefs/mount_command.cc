@@ -38,9 +38,8 @@
 #include "core/store/open_container.h"
 #include "fusefs/background.h"
 #include "fusefs/confinement/confinement.h"
+#include "fusefs/daemon_confinement.h"
 #include "fusefs/daemon_log.h"
-#include "fusefs/data_set_source.h"
-#include "fusefs/database_source.h"
 #include "fusefs/exit_status.h"
 #include "fusefs/glue/follow_thread.h"
 #include "fusefs/glue/growing_containers.h"
@@ -56,7 +55,6 @@
 #include "fusefs/options.h"
 #include "fusefs/ready_notification.h"
 #include "fusefs/remote_traffic.h"
-#include "fusefs/tree/mirror/rooted_dir.h"
 #include "fusefs/tree/mount_tree.h"
 
 namespace recordfs {
@@ -91,63 +89,6 @@ std::optional<std::string> enter_namespace(const std::string& place) {
   const Descriptor descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (descriptor && ::setns(descriptor.number(), CLONE_NEWNS) == 0) return std::nullopt;
   return fmt::format("-N {}: {}", place, std::strerror(errno));
-}
-
-// Returns what the daemon accesses. It is called before anything is parsed, and before the mount may cover a source.
-AllowedPaths allowed_paths(const SetPlaces& places, const Options& options, const StoreResources& services) {
-  AllowedPaths allowed;
-  allowed.reads_all_owners = true;
-  allowed.watches = options.follow;
-  const auto allow = [](const Location& place, std::vector<Descriptor>& to) {
-    const std::string path = place.storage().local_path(place);
-    if (!path.empty()) to.push_back(found_at(path));
-  };
-  for (const std::string& place : places.read) allow(place, allowed.readable);
-  for (const std::string& place : places.listed) allow(place, allowed.listed);
-  for (const std::string& place : options.table_directories) allowed.readable.push_back(found_at(place));
-  for (const std::string& place : {options.wal_directory, options.descriptors}) {
-    if (!place.empty()) allowed.readable.push_back(found_at(place));
-  }
-  if (services.index && !services.index->directory.empty()) {
-    make_directory(*services.index);
-    allowed.saved.push_back(found_at(services.index->directory));
-  }
-  // For libprotobuf, if a source turns out to need it.
-  const std::vector<std::string> libraries = protobuf_module_places();
-  for (const std::string& place : libraries) allowed.readable.push_back(found_at(place));
-  allowed.loads_code = !libraries.empty();
-  // Each thread of the loop opens the device.
-  allowed.devices.push_back(found_at("/dev/fuse"));
-  return allowed;
-}
-
-// Returns the sources, and the directories that databases among them name for their write-ahead logs.
-std::vector<std::string> places_of_sources(const Options& options) {
-  std::vector<std::string> places = options.sources;
-  for (const std::string& source : options.sources) {
-    auto logs = options.wal_directory.empty() ? wal_directory_of(source) : std::string();
-    if (!logs.empty()) places.push_back(std::move(logs));
-  }
-  return places;
-}
-
-// Drops all privileges, and logs those that could not be dropped.
-Result<void> confine_daemon(const Options& options, const std::optional<ShardList>& manifest,
-                            const StoreResources& services) {
-  const auto places = options.join ? places_of_set(options, manifest)
-                                   : Result<SetPlaces>(SetPlaces{.read = places_of_sources(options), .listed = {}});
-  if (!places) return places.error();
-  RecordfsMounts::of_process();
-  prepare_storages();
-  for (const std::string& kept : confine(allowed_paths(*places, options, services)))
-    services.log(Severity::kWarning, "privilege not dropped: " + kept);
-  return {};
-}
-
-// Returns whether root still needs to read files of other owners once all sources are open.
-bool opens_files_later(const Options& options) {
-  return options.join ||
-         std::ranges::any_of(options.sources, [](const std::string& source) { return is_directory(source); });
 }
 
 // Returns what df(1) and findmnt(8) show as the source: a path that means the same in every directory.
