@@ -68,7 +68,7 @@ void keep_system_calls(bool refuses_truncation) {
   CallFilter filter(CallAction::kAllow);
   for (const long call : kRefused) filter.add(call, CallAction::kRefuse);
   // These put words into a terminal's input.
-  for (const std::uint64_t request : {TIOCSTI, TIOCLINUX})
+  for (const auto request : {std::uint64_t{TIOCSTI}, std::uint64_t{TIOCLINUX}})
     filter.add(SYS_ioctl, CallAction::kRefuse, CallArgument{1, kIntArgument, request});
   if (refuses_truncation) {
     filter.add(SYS_openat, CallAction::kRefuse, CallArgument{2, O_TRUNC, O_TRUNC});

@@ -18,7 +18,7 @@ InstructionSets of_processor() {
   unsigned b = 0;
   unsigned c = 0;
   unsigned d = 0;
-  const unsigned highest = __get_cpuid_max(0, nullptr);
+  const auto highest = static_cast<unsigned>(__get_cpuid_max(0, nullptr));  // clang returns int
   __cpuid(1, a, b, c, d);
   found.sse41 = (c & bit_SSE4_1) != 0;
   found.sse42 = (c & bit_SSE4_2) != 0;
