@@ -46,6 +46,7 @@
 #include "fusefs/glue/mount_helper.h"
 #include "fusefs/glue/mount_table.h"
 #include "fusefs/glue/session.h"
+#include "fusefs/glue/signals.h"
 #include "fusefs/growing_shards.h"
 #include "fusefs/messages.h"
 #include "fusefs/metrics.h"
@@ -321,21 +322,32 @@ std::optional<Refusal> serve_opened(Process& process, OpenedSources opened, cons
                  options.record_suffix, types);
   tree.containers().prepare({});
   if (auto refusal = unnamed_types(tree, types)) return refusal;
+  std::optional<FollowThread> follower;
+  if (auto followed = followed_of(opened, tree, options, process.services)) follower.emplace(std::move(followed));
+  Signals signals;
+  // Looks up no path of a source between the mount and the first reply: the mount may cover it, and such a request
+  // could not be interrupted.
   helper.start_mounting();
   if (options.sandbox.value_or(confines_threads())) {
     if (may_decode_messages(tree, types)) open_protobuf_module();
     for (const std::string& kept : stop_loading_code())
       process.log.write(Severity::kWarning, "privilege not dropped: " + kept);
   }
-  std::optional<FollowThread> follower;
-  if (auto followed = followed_of(opened, tree, options, process.services)) follower.emplace(std::move(followed));
   if (process.lacks_log) process.log.write(Severity::kWarning, std::string(kNoSystemLog));
-  // Reads no source between the mount and the first reply: a request in that time could not be interrupted.
-  const auto served = serve(tree, process.services.executor, session_options(options, *path), helper,
+  const auto served = serve(tree, process.services.executor, session_options(options, *path), helper, signals,
                             events_of(process, tree, mark, *path), follower ? &*follower : nullptr);
   if (served) return std::nullopt;
   const std::string& reason = served.error().detail;
   return cannot_mount(options, options.redact ? redacted(reason, *path) : reason);
+}
+
+// Returns whether the mount point may be made before the sources are open: not in a directory that is searched for
+// them, nor in the place of a missing one.
+bool may_prepare_early(const Options& options) {
+  return !opens_files_later(options) && std::ranges::all_of(options.sources, [](const std::string& source) {
+    std::error_code ignored;
+    return std::filesystem::exists(source, ignored);
+  });
 }
 
 // Opens the sources, mounts them, and serves them until the end. Everything that is read of a source is read after the
@@ -349,9 +361,8 @@ std::optional<Refusal> serve_sources(Process& process) {
   const bool is_mounted = is_open_device(options.mountpoint);
   MountHelper helper = is_mounted ? MountHelper() : helper_for(options, confines);
   if (!is_mounted && !helper.is_there()) return cannot_mount(options, "cannot create a process");
-  const bool opens_later = opens_files_later(options);
-  // Not yet if the sources are found in directories, because the mount point may be made there.
-  if (!opens_later) helper.start_preparing();
+  const bool prepares_early = may_prepare_early(options);
+  if (prepares_early) helper.start_preparing();
   std::optional<ShardList> manifest;
   if (options.manifest) {
     auto list = SourceSpec{.manifest = options.sources.front()}.shards();
@@ -366,8 +377,8 @@ std::optional<Refusal> serve_sources(Process& process) {
   if (!types) return Refusal{kExitWrongUse, types.error().detail};
   auto opened = open_sources(options, process.services, std::move(manifest));
   if (!opened) return Refusal{kExitCannotOpen, opened.error().detail};
-  if (opens_later) helper.start_preparing();
-  if (confines && !opens_later) {
+  if (!prepares_early) helper.start_preparing();
+  if (confines && !opens_files_later(options)) {
     for (const std::string& kept : stop_reading_all_owners())
       process.log.write(Severity::kWarning, "privilege not dropped: " + kept);
   }

@@ -37,11 +37,13 @@ class MountHelper {
 
   bool is_there() const { return process_.is_there(); }
 
-  // Lets the helper make and check the mount point while the caller goes on. REQUIRES: prepared() follows.
+  // Lets the helper make and check the mount point while the caller goes on. REQUIRES: prepared() follows,
+  // unless the object is destroyed before.
   void start_preparing();
   // Waits, and returns the path of the mount point. Fails with kIo; the detail is the reason.
   Result<std::string> prepared();
-  // Lets the helper mount while the caller goes on. REQUIRES: prepared() succeeded, and mounted() follows.
+  // Lets the helper mount while the caller goes on. REQUIRES: prepared() succeeded, and mounted()
+  // follows, unless the object is destroyed before.
   void start_mounting();
   // Waits, and returns the connection to the kernel. Fails as prepared().
   Result<Descriptor> mounted();

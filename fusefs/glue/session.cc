@@ -29,7 +29,6 @@
 #include "fusefs/glue/dispatcher.h"
 #include "fusefs/glue/mount_helper.h"
 #include "fusefs/glue/operations.h"
-#include "fusefs/glue/signals.h"
 #include "fusefs/glue/version.h"
 
 namespace recordfs {
@@ -326,8 +325,7 @@ Result<Descriptor> mount_device(const SessionOptions& options) {
 }
 
 Result<void> serve(const MountTree& tree, Executor& executor, const SessionOptions& options, MountHelper& helper,
-                   const SessionEvents& events, FollowThread* follower) {
-  Signals signals;
+                   Signals& signals, const SessionEvents& events, FollowThread* follower) {
   Serving serving(tree, executor, helper, events, options);
   const bool has_executors = executor.start() && serving.dispatcher.start();  // while the helper mounts
   const auto connected = connected_session(options, helper, serving.mount);
@@ -338,7 +336,10 @@ Result<void> serve(const MountTree& tree, Executor& executor, const SessionOptio
   const Session& session = *connected;
   events.mounted();
   // A current directory keeps its filesystem busy.
-  if (::chdir("/") != 0) return failure("cannot enter the root directory");
+  if (::chdir("/") != 0) {
+    executor.stop();
+    return failure("cannot enter the root directory");
+  }
   Result<void> result;
   std::mutex helper_mutex;  // held while the helper ends
   EndLimit end_limit(kLongestEnd, [&] {

@@ -17,6 +17,7 @@
 #include "fusefs/glue/follow_thread.h"
 #include "fusefs/glue/mount_helper.h"
 #include "fusefs/glue/operations.h"
+#include "fusefs/glue/signals.h"
 #include "fusefs/tree/mount_tree.h"
 
 namespace recordfs {
@@ -68,11 +69,12 @@ Result<Descriptor> mount_device(const SessionOptions& options);
 // At the end it unmounts first. Then waiting requests get EINTR, running ones are cancelled, and all threads are
 // joined. If that takes ten seconds because a source hangs, the process ends by _exit(0) instead.
 //
-// `follower`: null without -o follow. Fails with kIo if the mount, a thread, or the loop failed; the detail is the
-// reason, often libfuse's.
+// `signals`: made before `helper` began to mount, so that a signal ends the mount in order from then on. `follower`:
+// null without -o follow. Fails with kIo if the mount, a thread, or the loop failed; the detail is the reason, often
+// libfuse's.
 // REQUIRES: one thread, and a call of hold_usr1().
 Result<void> serve(const MountTree& tree, Executor& executor, const SessionOptions& options, MountHelper& helper,
-                   const SessionEvents& events, FollowThread* follower = nullptr);
+                   Signals& signals, const SessionEvents& events, FollowThread* follower = nullptr);
 
 // Tries to unmount when no request arrived for the whole timeout. Open files send no requests, but the kernel then
 // refuses (EBUSY), and the time starts again. Not thread-safe.

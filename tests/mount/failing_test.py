@@ -102,6 +102,12 @@ class Failing(mounting.Case):
     def test_missing_file_is_reported(self):
         self.assert_fails(CANNOT_OPEN, self.folder / "gone", message="No such file")
 
+    def test_missing_source_that_is_also_the_mount_point_is_not_made(self):
+        path = self.folder / "missing"
+        for _ in range(5):
+            self.assert_fails(CANNOT_OPEN, path, point=path, message="No such file")
+            self.assertFalse(path.exists())
+
     def test_sources_that_are_neither_file_nor_device_are_refused(self):
         os.mkfifo(self.folder / "pipe")
         self.assert_fails(CANNOT_OPEN, self.folder / "pipe", message="pipe")

@@ -65,6 +65,15 @@ class Follow(mounting.Case):
             self.assertEqual((self.mounted / "records" / name).read_bytes(), self.records[int(name)], name)
         self.assert_no_damage()
 
+    def test_mount_over_the_folder_of_the_source_is_served(self):
+        for _ in range(5):
+            point = self.folder / "covered"
+            point.mkdir(exist_ok=True)
+            self.source = point / "growing.log"
+            mounted = self.start(20000, "nonempty", point=point)
+            self.assertGreater(len(self.names()), 10)
+            self.assertEqual(mounted.unmount(), 0)
+
     def test_cached_missing_names_appear_once_appended(self):
         self.start(20000)
         last = f"{len(self.records) - 1:09}"
