@@ -197,16 +197,13 @@ Result<ShardCounts> DataSet::count_records(const RequestContext& context, std::s
     if (const auto known = known_(context, shard, counted, bounds_.detail)) return *known;
   }
   ASSIGN_OR_RETURN(const auto store, open(context, shard));
-  const ChunkIndex& index = store->index();
-  ASSIGN_OR_RETURN(const auto sums, wait_for(context, [&] { return index.totals(bounds_.detail); }));
-  ASSIGN_OR_RETURN(const auto damage, wait_for(context, [&] { return index.damage(); }));
-  return ShardCounts{.records = sums.records,
-                     .chunks = sums.chunks,
+  ASSIGN_OR_RETURN(const auto found, wait_for(context, [&] { return store->index().counted(bounds_.detail); }));
+  return ShardCounts{.records = found.totals.records,
+                     .chunks = found.totals.chunks,
                      .stored = store->source().size(),
-                     .damaged_regions = static_cast<std::uint64_t>(std::ranges::count_if(
-                         *damage, [](const DamageRow& row) { return row.region.damage_class != DamageClass::kStale; })),
+                     .damaged_regions = found.damaged_regions,
                      .format = store->traits().format,
-                     .bytes = sums.bytes};
+                     .bytes = found.totals.bytes};
 }
 
 // REQUIRES: mutex_ is locked.

@@ -90,6 +90,17 @@ bool SetReader::report_unopened(std::size_t end) {
   return allows_missing_ || failed.empty() || failed.front() >= end;
 }
 
+// Reports damage in shards that were counted for the place of a record, which depends on it. Counting reports none,
+// because it may be ahead of what is asked for.
+void SetReader::report_damage_before(std::size_t shard) {
+  for (; reported_before_ < shard; ++reported_before_) {
+    const auto counts = set().counts(reported_before_);
+    if (!counts || counts->damaged_regions == 0) continue;
+    const auto opened = member(reported_before_, counts->first_ordinal);
+    if (opened) static_cast<void>(wait_for([&] { return opened->store->index().damage(); }));
+  }
+}
+
 std::optional<SetMember> SetReader::member(std::size_t shard, std::uint64_t first_ordinal) {
   if (only_) return member(shard, only_, first_ordinal);
   auto store = set_->open({}, shard);
@@ -128,7 +139,9 @@ std::optional<SetMember> SetReader::member(const std::string& shard, bool is_cou
     report_uncounted(counts.error());
     return std::nullopt;
   }
-  return report_unopened(*found) ? member(*found, counts->first_ordinal) : std::nullopt;
+  if (!report_unopened(*found)) return std::nullopt;
+  report_damage_before(*found);
+  return member(*found, counts->first_ordinal);
 }
 
 std::size_t SetReader::first_present() {
@@ -144,6 +157,7 @@ std::optional<std::uint64_t> SetReader::records() {
     return std::nullopt;
   }
   if (!report_unopened(set().size())) return std::nullopt;
+  report_damage_before(set().size());
   return totals->records;
 }
 
@@ -203,7 +217,11 @@ std::optional<RecordInShard> SetReader::locate(const OrdinalRange& range) {
   const auto span = resolve(range);
   if (!span) return std::nullopt;
   const auto place = wait_for([&] { return set().locate(span->begin); });
-  if (place) return report_unopened(place->shard) ? std::optional(*place) : std::nullopt;
+  if (place) {
+    if (!report_unopened(place->shard)) return std::nullopt;
+    report_damage_before(place->shard);
+    return *place;
+  }
   if (place.error().code != Code::kNotFound) {
     report_uncounted(place.error());
     return std::nullopt;

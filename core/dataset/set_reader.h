@@ -77,6 +77,7 @@ class SetReader {
   bool each_of_several(const OrdinalRange& range, const Take& take);
   std::optional<OrdinalInterval> resolve(const OrdinalRange& range);
   bool report_unopened(std::size_t end);
+  void report_damage_before(std::size_t shard);
   void report(std::size_t shard, const Error& error);
   void ask_about(std::size_t first);
   void report_uncounted(const Error& error);
@@ -88,6 +89,7 @@ class SetReader {
   const std::shared_ptr<const RecordStore> only_;  // the container; null: set_ has been made
   std::optional<DataSet> set_;
   std::set<std::size_t> reported_;            // shards
+  std::size_t reported_before_ = 0;           // damage of shards before this one was reported
   std::uint64_t reported_from_ = UINT64_MAX;  // damage from this ordinal on was reported
 };
 

@@ -229,12 +229,20 @@ Result<std::shared_ptr<const std::vector<DamageRow>>> Catalog::damage() {
   return std::shared_ptr<const std::vector<DamageRow>>(results_.damage());
 }
 
+Result<Catalog::Counted> Catalog::counted() {
+  const std::lock_guard lock(mutex_);
+  if (!complete_) return failure_or_pending(SearchKey::kChunks, kEverything);
+  const auto is_damage = [](const DamageRow& row) { return row.region.damage_class != DamageClass::kStale; };
+  return Counted{.totals = results_.totals(),
+                 .damaged_regions = static_cast<std::uint64_t>(std::ranges::count_if(*results_.damage(), is_damage))};
+}
+
 Catalog::ScanState Catalog::state() const {
   const std::lock_guard lock(mutex_);
   return {results_.totals(), complete_, running_ && !complete_, results_.sizes_known()};
 }
 
-// Reports the damage before what something asks for, if only that is reported. Unlocks meanwhile.
+// Reports the damage before the requested place, unless all is reported anyway. Unlocks meanwhile.
 void Catalog::want(SearchKey search_key, std::uint64_t value, Lock& lock) {
   if (reports_ahead_) return;
   if (search_key == SearchKey::kRecords) {
@@ -263,7 +271,8 @@ void Catalog::report_final_damage(Lock& lock) {
   const std::lock_guard order(report_mutex_);
   lock.lock();
   while (can_report()) {
-    const DamageRow row = (*results_.damage())[reported_rows_++];
+    const DamageRow row = (*results_.damage())[reported_rows_];
+    ++reported_rows_;
     lock.unlock();
     on_damage_(row);
     lock.lock();

@@ -6,8 +6,8 @@
 // between two anchors again, on the calling thread, and caches it. Concurrent calls for one interval share that scan.
 // Sizes that only a layout tells are cached too, for the first Bounds::cached_sizes chunks.
 //
-// All functions may be called from any thread. Only find() and the destructor may block; the destructor cancels the
-// scan and joins its thread.
+// All functions may be called from any thread. Only find() and the destructor may block, and unless
+// Bounds::reports_ahead totals() and damage(); the destructor cancels the scan and joins its thread.
 #pragma once
 
 #include <chrono>
@@ -42,8 +42,9 @@ class Catalog final : public BackgroundWork {
     bool sizes_known = true;  // false: a chunk's decoded size is only known after decoding
   };
 
-  // Receives each row of damage once, in order, when it can no longer grow. Called on the scan's thread, or unless
-  // Bounds::reports_ahead on that of a caller, without a lock. Must not call the catalog.
+  // Receives each row of damage once, in order, when it can no longer grow. Called without a lock, on the scan's
+  // thread. Unless Bounds::reports_ahead, a thread that calls find(), totals() or damage() may call it, too. Must not
+  // call the catalog.
   using OnDamage = std::function<void(const DamageRow&)>;
 
   // Receives the totals and the duration of a complete scan. Called like OnDamage.
@@ -74,6 +75,15 @@ class Catalog final : public BackgroundWork {
   // joins adjacent rows of equal class and reason. After Bounds::damage_rows, the last row covers all later damage.
   // kPending until the scan is complete.
   Result<std::shared_ptr<const std::vector<DamageRow>>> damage();
+
+  // What is counted of a container.
+  struct Counted {
+    PrefixSums totals;
+    std::uint64_t damaged_regions = 0;  // without stale ones
+  };
+  // Returns the sums and the number of damaged regions, and lets none of these be reported. kPending until the scan is
+  // complete.
+  Result<Counted> counted();
 
   // Returns all results of the scan; nullopt until it is complete, and after invalidate().
   std::optional<CatalogSnapshot> snapshot() const;
@@ -139,7 +149,7 @@ class Catalog final : public BackgroundWork {
   std::chrono::steady_clock::duration scan_time_{};
   std::uint64_t requested_ = 0;    // bytes, by the scan
   std::size_t reported_rows_ = 0;  // number of rows passed to on_damage_
-  // What was asked for: rows before these are wanted. kEverything: all rows.
+  // Rows before these places may be reported. kEverything: all rows.
   std::uint64_t wanted_records_ = 0;
   Position wanted_position_ = 0;
 };

@@ -143,6 +143,15 @@ Result<PrefixSums> ChunkIndex::totals(ScanDetail detail) const {
   return log_.reported({}, (detail == ScanDetail::kSizes ? sizes() : catalog_).totals());
 }
 
+Result<Catalog::Counted> ChunkIndex::counted(ScanDetail detail) const {
+  ASSIGN_OR_RETURN(auto found, log_.reported({}, catalog_.counted()));
+  if (detail == ScanDetail::kSizes) {
+    ASSIGN_OR_RETURN(const auto sized, log_.reported({}, sizes().counted()));
+    found.totals = sized.totals;
+  }
+  return found;
+}
+
 Result<std::shared_ptr<const std::vector<DamageRow>>> ChunkIndex::damage() const {
   return log_.reported({}, catalog_.damage());
 }

@@ -47,6 +47,8 @@ class ChunkIndex {
   Result<void> catch_up() const;
   // Returns the sums over the whole container. kCounts is cheaper, and does not include all decoded sizes. kPending.
   Result<PrefixSums> totals(ScanDetail detail) const;
+  // Returns the sums, and the number of damaged regions. Lets none of these be reported. kPending.
+  Result<Catalog::Counted> counted(ScanDetail detail) const;
   // Returns the damaged regions in scan order. kPending.
   Result<std::shared_ptr<const std::vector<DamageRow>>> damage() const;
 

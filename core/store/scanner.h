@@ -127,8 +127,8 @@ struct CatalogBounds {
   std::size_t damage_rows = 65536;
   std::size_t cached_sizes = std::size_t{1} << 18;  // chunks whose measured sizes are cached
   RemoteScanLimit remote{};
-  // Whether damage is passed to Catalog::OnDamage as soon as the scan finds it, or not before something asks for what
-  // is after it.
+  // Whether damage is passed to Catalog::OnDamage as soon as the scan finds it. If not, it is passed once a caller asks
+  // for a record or position after it, or for all damage.
   bool reports_ahead = true;
 };
 

@@ -48,6 +48,22 @@ class Damage(Sets):
         done = self.recordfs("cat", "--allow-missing", self.pattern, "1:@0/0")
         self.assertEqual((done.status, done.out), (commands.DAMAGE, b""))
 
+    def test_only_damage_before_the_wanted_record_is_printed(self):
+        """Although shards are counted, and files are scanned, ahead of what is wanted."""
+        paths, records = self.make_text_set([2000] * 6, "bad")
+        for shard, path in enumerate(paths):
+            content = bytearray(path.read_bytes())
+            for ordinal in (10, 1000):
+                before = tfrecord(records[2000 * shard:2000 * shard + ordinal])
+                content[len(before) + 8] ^= 1  # the checksum of the next record's length
+            path.write_bytes(content)
+        for _ in range(5):
+            self.assertEqual(self.recordfs("cat", paths[0], "5").err, "")
+            for wanted, damaged in ((5, []), (500, [0]), (2500, [0, 0, 1])):
+                done = self.recordfs("cat", self.folder / "bad-*", str(wanted))
+                self.assertEqual([line.split(": ")[1] for line in done.err.splitlines()], [str(paths[n]) for n in damaged])
+            self.assertEqual(len(self.recordfs("cat", self.folder / "bad-*", "-1").err.splitlines()), 2 * len(paths))
+
     def test_missing_shards_are_ranges(self):
         total = 1_000_000
         path = self.folder / f"x-00001-of-{total}.tfrecord"

@@ -246,7 +246,7 @@ TEST(Catalog, EachCompleteRowIsReportedOnce) {
   }
 }
 
-TEST(Catalog, DamageIsReportedOnceWhatIsAfterItIsAskedFor) {
+TEST(Catalog, DamageIsReportedOnlyAfterALaterRecordIsRequested) {
   const Opened opened({.chunks = 9, .broken_headers = {1, 4, 7}});
   const std::vector<Position>& begins = opened.file.begins;
   std::vector<Position> reported;
@@ -263,6 +263,31 @@ TEST(Catalog, DamageIsReportedOnceWhatIsAfterItIsAskedFor) {
   EXPECT_EQ(reported, (std::vector<Position>{begins[1], begins[4]}));
   ASSERT_TRUE(waited([&] { return catalog.totals(); }));
   EXPECT_EQ(reported, (std::vector<Position>{begins[1], begins[4], begins[7]}));
+}
+
+TEST(Catalog, DamageBeforeARecordIsReportedWhileTheScanIsElsewhere) {
+  const Opened opened({.chunks = 9, .broken_headers = {1, 4, 7}});
+  Gate gate;
+  gate.close_from(opened.file.begins[3]);
+  opened.watch->on_scan = [&](Position begin) { gate.pass(begin); };
+  std::vector<Position> reported;
+  Catalog catalog(*opened.container, *opened.source, ScanDetail::kCounts, {.reports_ahead = false},
+                  [&](const DamageRow& row) { reported.push_back(row.region.begin); });
+  EXPECT_TRUE(found(catalog, SearchKey::kRecords, 3));
+  EXPECT_EQ(reported, (std::vector<Position>{opened.file.begins[1]}));
+  gate.open();
+}
+
+TEST(Catalog, CountingReportsNoDamage) {
+  const Opened opened({.chunks = 9, .broken_headers = {1, 4, 7}});
+  std::vector<Position> reported;
+  Catalog catalog(*opened.container, *opened.source, ScanDetail::kCounts, {.reports_ahead = false},
+                  [&](const DamageRow& row) { reported.push_back(row.region.begin); });
+  const auto counted = waited([&] { return catalog.counted(); });
+  ASSERT_TRUE(counted);
+  EXPECT_EQ(counted->totals.records, 18u);
+  EXPECT_EQ(counted->damaged_regions, 3u);
+  EXPECT_TRUE(reported.empty());
 }
 
 TEST(Catalog, DamageBeyondTheRowLimitIsOneRow) {
