@@ -1,4 +1,4 @@
-// What the daemon of a mount may still access once it has dropped its privileges.
+// Drops the privileges that a mount's daemon does not need.
 #pragma once
 
 #include <optional>

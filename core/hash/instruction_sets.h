@@ -10,9 +10,9 @@ struct InstructionSets {
   bool avx2 = false;
 };
 
-// Returns those of this processor, found at the first call. It executes CPUID three times. In a virtual machine each
-// one can take 8 us, and the compiler's __builtin_cpu_supports executes it twelve times at the start of every process.
-// Thread-safe.
+// Returns this processor's instruction sets. The first call finds them, and executes CPUID three times. In a virtual
+// machine each one can take 8 us, and the compiler's __builtin_cpu_supports executes it twelve times at the start of
+// every process. Thread-safe.
 const InstructionSets& instruction_sets();
 
 }  // namespace recordfs

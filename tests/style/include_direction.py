@@ -55,7 +55,7 @@ PLACES = {
     "nettle/": ["core/hash/digest", "core/decoding/json_writer", "core/fetch/"],
     "libdeflate.h": ["core/codec/deflate_whole", "core/hash/adler32"],
     "blosc": ["core/codec/blosc"],
-    "highwayhash/": ["core/hash/highway", "core/hash/highway_engine"],
+    "highwayhash/": ["core/hash/highway_engine"],
     "xxhash.h": ["core/hash/xxhash"],
     "isa-l": ["core/hash/crc"],
     "crc.h": ["core/hash/crc"],
