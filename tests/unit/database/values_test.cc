@@ -154,7 +154,7 @@ TEST(LossSweepTest, AgreesWithEachLossOnItsOwn) {
   for (const Loss& loss : all) losses.add(loss);
   for (char key = '0'; key < '0' + 70; ++key) {
     for (const Age& age : levels()) {
-      for (const std::uint64_t sequence : {0, 20, 45, 49}) {
+      for (const std::uint64_t sequence : {0u, 20u, 45u, 49u}) {
         bool expected = false;
         for (const Loss& loss : all) {
           expected |=

@@ -64,7 +64,9 @@ TEST(JsonRecord, OtherRecordsHaveNoValue) {
 }
 
 TEST(JsonRecord, TextsWithTooManyLevelsOrValuesCannotBeDecoded) {
-  const auto nested = [](int levels) { return std::string(levels, '[') + R"("]\"]")" + std::string(levels, ']'); };
+  const auto nested = [](std::size_t levels) {
+    return std::string(levels, '[') + R"("]\"]")" + std::string(levels, ']');
+  };
   EXPECT_EQ(json_of(nested(99)), nested(99));
   EXPECT_EQ(json_of(nested(102) + "\n"), "the JSON text nests more than 100 levels");
   EXPECT_EQ(json_of("{\"a\":" + nested(102) + '}'), "the JSON text nests more than 100 levels");

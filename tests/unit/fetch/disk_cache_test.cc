@@ -155,7 +155,7 @@ TEST(DiskCache, TruncatedFilesAreUsedAgain) {
   const auto cache = open_cache(folder);
   const auto bytes = some_bytes(kBlock);
   store(*cache->object("x", "1", kBlock), 0, bytes);
-  for (const std::uint64_t size : {0, 1, 20, 100, 4096, 4100, 5000, 100'000}) {
+  for (const std::uint64_t size : {0u, 1u, 20u, 100u, 4096u, 4100u, 5000u, 100'000u}) {
     std::filesystem::resize_file(files_in(folder).at(0), size);
     const auto object = cache->object("x", "1", kBlock);
     ASSERT_TRUE(object) << size;

@@ -47,7 +47,8 @@ TEST(Fetcher, FailureIsReturnedWithItsTextAndNumber) {
 TEST(Fetcher, ThreadsGetTheRepliesToTheirOwnRequests) {
   constexpr int kThreads = 8;
   std::map<std::string, FakeObject> objects;
-  for (int i = 0; i < kThreads; ++i) objects["o" + std::to_string(i)] = {std::string(100 + i, 'x')};
+  for (int i = 0; i < kThreads; ++i)
+    objects["o" + std::to_string(i)] = {std::string(static_cast<std::size_t>(100 + i), 'x')};
   FakeFetcher fake(objects);
   std::atomic<int> right{0};
   std::vector<std::thread> threads;

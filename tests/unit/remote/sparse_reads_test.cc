@@ -39,14 +39,14 @@ TEST(SparseReads, ReaderThatGoesOnNearItsLastReadGetsWholeBlocks) {
 
 TEST(SparseReads, LargeReadAfterASmallOneEndsIt) {
   SparseReads reads;
-  for (const std::uint64_t block : {10, 20, 30}) reads.note(block, true);
+  for (const std::uint64_t block : {10u, 20u, 30u}) reads.note(block, true);
   EXPECT_FALSE(reads.note(30, false));
   EXPECT_FALSE(reads.note(50, true));
 }
 
 TEST(SparseReads, LargeReadsElsewhereChangeNothing) {
   SparseReads reads;
-  for (const std::uint64_t block : {10, 20, 30}) reads.note(block, true);
+  for (const std::uint64_t block : {10u, 20u, 30u}) reads.note(block, true);
   EXPECT_FALSE(reads.note(1000, false));
   EXPECT_TRUE(reads.note(50, true));
 }
