@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <iterator>
 #include <utility>
 
 #include "core/base/storage.h"
@@ -42,7 +43,8 @@ class Expansion {
       const auto status = status_of({}, path);
       const bool is_directory = status && status->kind == SourceKind::kDirectory;
       if (is_directory || (status && !component.is_directory)) return add(is_directory ? path + '/' : path);
-      if (status || !is_not_there(status.error())) return {};
+      if (status) return {};
+      if (!is_not_there(status.error())) return add_unreadable(path);
     }
     // Finds a plain name too if it is a link that leads nowhere.
     const auto matches = [&component](const std::string& name) {
@@ -65,22 +67,34 @@ class Expansion {
     });
     if (done || has_failed) return done;
     const Error& why = done.error();
-    // Like a shell, which does not tell of local directories that it may not read.
-    if (is_not_there(why) || (why.os_error == EACCES && listed.is_local())) return {};
+    if (is_not_there(why)) return {};
+    if (why.os_error == EACCES && listed.is_local()) return add_unreadable(listed.text());
     return with_path(listed.text(), why.code, why.detail, why.os_error);
   }
 
-  std::vector<std::string> paths() { return std::move(paths_); }
+  std::vector<std::string> paths() { return std::exchange(paths_, {}); }
+  // Returns what cannot be examined, and may match.
+  std::vector<std::string> unreadable() { return std::move(unreadable_); }
 
  private:
+  // Unlike a shell, names what it may not read, so that opening it tells why.
+  Result<void> add_unreadable(std::string path) {
+    if (unreadable_.size() == most_) return too_many();
+    while (path.size() > 1 && path.ends_with('/')) path.pop_back();  // it is no directory whose content is meant
+    unreadable_.push_back(std::move(path));
+    return {};
+  }
   Result<void> add(std::string path) {
-    if (paths_.size() == most_) return Error{.code = Code::kLimit, .detail = "a pattern that matches too many files"};
+    if (paths_.size() == most_) return too_many();
     paths_.push_back(std::move(path));
     return {};
   }
 
+  static Error too_many() { return {.code = Code::kLimit, .detail = "a pattern that matches too many files"}; }
+
   const std::size_t most_;
   std::vector<std::string> paths_;
+  std::vector<std::string> unreadable_;
 };
 
 }  // namespace
@@ -90,6 +104,7 @@ Result<std::vector<std::string>> expand_pattern(const std::string& pattern, std:
   const std::size_t wildcard = std::min(pattern.find_first_of("*?[\\"), pattern.size());
   const std::size_t plain = pattern.rfind('/', wildcard) + 1;
   std::vector<std::string> paths{pattern.substr(0, plain)};
+  Expansion expansion(most);
   for (std::size_t begin = plain; begin < pattern.size();) {
     const std::size_t end = std::min(pattern.find('/', begin), pattern.size());
     const std::size_t next = std::min(pattern.find_first_not_of('/', end), pattern.size());
@@ -99,11 +114,11 @@ Result<std::vector<std::string>> expand_pattern(const std::string& pattern, std:
                               .has_wildcard = is_pattern(name),
                               .is_directory = end < pattern.size(),
                               .is_last = next == pattern.size()};
-    Expansion expansion(most);
     for (const std::string& directory : paths) TRY(expansion.add(directory, component));
     paths = expansion.paths();
     begin = next;
   }
+  std::ranges::move(expansion.unreadable(), std::back_inserter(paths));
   return paths;
 }
 

@@ -10,6 +10,7 @@
 #include "core/dataset/ask_together.h"
 #include "core/dataset/damage_reporter.h"
 #include "core/dataset/source_spec.h"
+#include "core/store/damage_log.h"
 #include "core/store/wait_ticket.h"
 
 namespace recordfs {
@@ -97,7 +98,15 @@ void SetReader::report_damage_before(std::size_t shard) {
     const auto counts = set().counts(reported_before_);
     if (!counts || counts->damaged_regions == 0) continue;
     const auto opened = member(reported_before_, counts->first_ordinal);
-    if (opened) static_cast<void>(wait_for([&] { return opened->store->index().damage(); }));
+    if (!opened) continue;
+    const auto rows = wait_for([&] { return opened->store->index().damage(); });
+    if (!rows) continue;
+    for (const DamageRow& row : **rows) {
+      if (row.region.damage_class != DamageClass::kUnfinished) continue;
+      // The log leaves these out.
+      reporter_.fail(Impact::kNone, fmt::format("{}: {}", opened->path, damage_line(row.region)));
+      unfinished_.insert(reported_before_);
+    }
   }
 }
 
@@ -178,7 +187,12 @@ void SetReader::report_damage(std::uint64_t first) {
     DamageReporter damage(opened->path, *opened->store, reporter_);
     for (const DamageRow& row : **rows) {
       const std::uint64_t ordinal = counts->first_ordinal + row.first_ordinal;
-      if (ordinal >= first && ordinal < end) damage.add(row.region);
+      if (ordinal < first || ordinal >= end) continue;
+      if (row.region.damage_class == DamageClass::kUnfinished && unfinished_.contains(shard)) {
+        reporter_.note(row.region);
+      } else {
+        damage.add(row.region);
+      }
     }
   }
 }
@@ -275,7 +289,9 @@ bool SetReader::each_of_several(const OrdinalRange& range, const Take& take) {
         const auto selection = select(local, *opened->store);
         if (selection) return take(*opened, *selection);
         reporter_.report_failure(opened->path, selection.error());
-        return 0;
+        // The ordinals of what follows are those that were counted.
+        if (const auto counts = set().counts(shard)) return counts->records;
+        return allows_missing_ ? std::optional(std::uint64_t{0}) : std::nullopt;
       });
   if (!records) return false;
   if (range.is_one && *records <= span->begin) reporter_.report_failure(name_, no_record(range, *records));

@@ -11,12 +11,15 @@
 #include <utility>
 
 #include "core/base/storage.h"
+#include "core/database/database.h"
 #include "core/dataset/ask_together.h"
+#include "core/dataset/directory_entries.h"
 #include "core/dataset/log_directory.h"
 #include "core/dataset/natural_order.h"
 #include "core/dataset/path_errors.h"
 #include "core/dataset/pattern.h"
 #include "core/formats/foreign_file.h"
+#include "core/formats/registry.h"
 #include "core/formats/run_names.h"
 
 namespace recordfs {
@@ -40,37 +43,31 @@ Kind kind_of(const std::string& path) {
 
 // --- directories and patterns
 
-// Calls `take` with the name of each entry that is or links to a regular file, until it fails.
-Result<void> each_file(const Location& directory, const std::function<Result<void>(const std::string& name)>& take) {
-  bool has_failed = false;  // to take one
-  auto listed = directory.storage().list({}, directory, {}, [&](const ListedEntry& entry) {
-    auto taken = entry.kind == SourceKind::kFile ? take(entry.name) : Result<void>();
-    has_failed = !taken;
-    return taken;
-  });
-  if (listed || has_failed) return listed;
-  return with_path(directory.text(), Code::kIo, listed.error().detail, listed.error().os_error);
-}
-
-std::string in_directory(const std::string& directory, const std::string& name) {
-  return Location(directory).child(name).text();
-}
-
 // What the shards of one set have in common, whatever the total says.
 using SetName = std::pair<std::string, std::string>;  // prefix and suffix
 
 SetName set_name(const ShardFamily& family) { return {family.prefix, family.suffix}; }
 
-// Returns the containers in a directory, and damaged files whose names make them shards of the same set as one.
+// Returns the containers in a directory, files that are not empty and have the name of one, so that opening them tells
+// why they are none, and damaged files whose names make them shards of the same set as one. A database tells itself
+// which of its files are damaged.
 Result<Paths> containers_in(const std::string& directory, const IsContainer& is_container, const NamingBounds& bounds) {
   Paths containers;
   Paths others;
   std::set<SetName> sets;
-  const auto take = [&](const std::string& name) -> Result<void> {
-    if (name.starts_with('.')) return {};
-    std::string path = in_directory(directory, name);
+  std::optional<bool> has_database;
+  const auto is_damaged = [&](const ListedEntry& entry) {
+    if ((entry.kind == SourceKind::kFile && entry.size == 0) || !has_container_name(entry.name)) return false;
+    if (!has_database) has_database = database::is_database(directory).value_or(false);
+    return !*has_database;
+  };
+  const auto take = [&](const ListedEntry& entry) -> Result<void> {
+    if (entry.name.starts_with('.') || entry.kind == SourceKind::kDirectory) return {};
+    std::string path = in_directory(directory, entry.name);
     // A file that cannot be read stays, so that opening it tells why.
-    const bool is_shard = is_container(path).value_or(true);
+    const bool is_known = entry.kind == SourceKind::kFile && is_container(path).value_or(true);
+    const bool is_shard = is_known || is_damaged(entry);
+    if (entry.kind != SourceKind::kFile && !is_shard) return {};
     const auto shard = parse_shard_name(path);
     if (is_shard && shard) sets.insert(set_name(shard->family));
     if (is_shard) {
@@ -81,7 +78,7 @@ Result<Paths> containers_in(const std::string& directory, const IsContainer& is_
     return containers.size() + others.size() > bounds.shards ? Result<void>(too_many(directory, bounds))
                                                              : Result<void>();
   };
-  TRY(each_file(directory, take));
+  TRY(each_entry_in(directory, take));
   for (std::string& path : others) {
     if (sets.contains(set_name(parse_shard_name(path)->family))) containers.push_back(std::move(path));
   }
@@ -114,7 +111,7 @@ Result<Paths> containers_of(const std::string& directory, const IsContainer& is_
 // Returns all files of a directory that are not hidden.
 Result<Paths> files_in(const std::string& directory, const NamingBounds& bounds) {
   Paths files;
-  TRY(each_file(directory, [&](const std::string& name) -> Result<void> {
+  TRY(each_file_in(directory, [&](const std::string& name) -> Result<void> {
     if (name.starts_with('.')) return {};
     if (files.size() == bounds.shards) return too_many(directory, bounds);
     files.push_back(in_directory(directory, name));
@@ -188,7 +185,7 @@ struct Present {
 Result<Present> present(const ShardFamily& family, const std::set<std::string>& packings) {
   const Folder folder(family);
   Present found{.numbers = std::vector<bool>(static_cast<std::size_t>(family.total)), .instead = {}};
-  TRY(each_file(folder.directory, [&](const std::string& name) -> Result<void> {
+  TRY(each_file_in(folder.directory, [&](const std::string& name) -> Result<void> {
     std::string path = folder.path_of(name);
     const auto shard = parse_shard_name(path);
     if (!shard || shard->number >= family.total || !differ_in_suffix(shard->family, family)) return {};
@@ -320,7 +317,7 @@ Result<ShardList> whole_set(const std::string& word, const ShardFamily& family, 
   list.shards.resize(static_cast<std::size_t>(family.total));
   std::size_t found = 0;
   PathsByNumber instead;
-  TRY(each_file(folder.directory, [&](const std::string& name) -> Result<void> {
+  TRY(each_file_in(folder.directory, [&](const std::string& name) -> Result<void> {
     std::string path = folder.path_of(name);
     const auto shard = parse_shard_name(path);
     if (!shard) return {};

@@ -54,10 +54,10 @@ struct NamingBounds {
 // the path. Thread-safe.
 
 // Returns the shards that an argument names:
-// - a path that exists: a directory means the containers in it, in natural order, without hidden files. If all of these
-//   have names of runs (has_run_name), or there is none, it also means runs_below() it, after these, and then, as
-//   shards that cannot be opened, subdirectories that cannot be read. Other files in its subdirectories are left out.
-//   Anything else means this one file;
+// - a path that exists: a directory means the containers in it and files that have the name of one, in natural order,
+//   without hidden files. If all of these have names of runs (has_run_name), or there is none, it also means
+//   runs_below() it, after these, and then, as shards that cannot be opened, subdirectories that cannot be read. Other
+//   files in its subdirectories are left out. Anything else means this one file;
 // - NAME@128.EXT and NAME-?????-of-00128.EXT: all shards of the set;
 // - a pattern of glob(7): the files that match, in natural order, of which a directory means its containers;
 // - anything else: this one file, which does not exist.

@@ -1,11 +1,15 @@
 // Records, or parts of them, as files of a directory.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -62,6 +66,7 @@ class RecordFiles {
     std::string suffix{};                          // of the names of files
     std::vector<std::string> parts{};              // paths of what is written of a record; none: the record
     std::shared_ptr<const NamePattern> pattern{};  // of names; null: by ordinals and parts
+    std::set<std::pair<dev_t, ino_t>> read{};      // files that the records come from, which are never replaced
 
     // Returns the name without a pattern: "000000042", as in the mount's records/, and the suffix. Of several parts,
     // each has its path between them: "000000042.image.encoded".

@@ -182,6 +182,12 @@ Result<bool> is_container_file(const Location& location) {
   return is_container({}, *file, file->name());
 }
 
+bool should_be_container(const Location& location) {
+  if (!has_container_name(location.name())) return false;
+  const auto status = status_of({}, location);
+  return status && status->size > 0;
+}
+
 std::string open_failure(const std::string& path, const Error& error) {
   const bool has_position = error.code != Code::kIo && error.code != Code::kNoContainer &&
                             error.code != Code::kUnreadable && error.code != Code::kNotFound;

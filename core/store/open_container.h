@@ -52,6 +52,8 @@ Result<bool> is_container(const RequestContext& context, const Source& source, s
 
 // The same for a file. Also fails as Storage::open().
 Result<bool> is_container_file(const Location& location);
+// Returns whether a file has the name of a container and is not empty, so that it should be one. Thread-safe.
+bool should_be_container(const Location& location);
 
 // Returns "data.log: No such file or directory", "data.log: byte 65536: chunk header hash mismatch".
 std::string open_failure(const std::string& path, const Error& error);

@@ -9,6 +9,7 @@
 #include "core/base/source.h"
 #include "core/base/storage.h"
 #include "core/store/executor.h"
+#include "core/store/open_container.h"
 
 namespace recordfs {
 namespace {
@@ -76,7 +77,8 @@ Outcome FileVerifier::verify_file(const ListedFile& file) {
     outcome.verdict.emplace().findings.push_back(finding_of(error));
   } else if (databases_.is_live_table(file.path) && error.code == Code::kNoContainer) {
     outcome.verdict.emplace();  // the check of the database says what is wrong
-  } else if (file.was_found && (error.code == Code::kNoContainer || error.os_error == ENOENT)) {
+  } else if (file.was_found &&
+             (error.os_error == ENOENT || (error.code == Code::kNoContainer && !should_be_container(file.path)))) {
     outcome.is_ignored = true;  // a database in use removes files meanwhile
     outcome.is_removed = error.os_error == ENOENT;
   } else {

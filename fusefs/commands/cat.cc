@@ -1,4 +1,6 @@
 #include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -83,14 +85,32 @@ std::optional<std::variant<Split, SetPart>> parse_split_or_part(const std::strin
   return std::nullopt;
 }
 
+// Empties the list of what is skipped. Returns false, after printing why, if that is a file that is read, or a
+// container, as it is if the name of the list was forgotten.
+bool begin_list(int list, const CatOptions& options, SetReader& reader, CommandContext& context) {
+  struct stat st {};
+  const bool is_read =
+      ::fstat(list, &st) == 0 && files_read(options.words, reader.set()).contains({st.st_dev, st.st_ino});
+  if (is_read || (S_ISREG(st.st_mode) && is_container_file(options.skipped).value_or(false))) {
+    context.fail(kExitWrongUse, fmt::format("{}: is a {}, which is never written", options.skipped,
+                                            is_read ? "file that is read" : "record container"));
+    return false;
+  }
+  if (!S_ISREG(st.st_mode) || ::ftruncate(list, 0) == 0) return true;
+  context.fail(kExitPartlyDone, fmt::format("{}: {}", options.skipped, std::strerror(errno)));
+  return false;
+}
+
 int cat(const CatOptions& options) {
   std::unique_ptr<Output> skipped;
+  int list = -1;  // the descriptor that `skipped` has
   if (!options.skipped.empty()) {
-    Descriptor file(::open(options.skipped.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+    Descriptor file(::open(options.skipped.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666));
     if (!file) {
       print_message(fmt::format("{}: {}", options.skipped, std::strerror(errno)));
       return kExitPartlyDone;
     }
+    list = file.number();
     skipped = std::make_unique<Output>(std::move(file), options.skipped);
   }
   CommandContext context(options.reading);
@@ -113,6 +133,7 @@ int cat(const CatOptions& options) {
   }
   const auto reader = open_set(words, kind, context);
   if (!reader) return context.status();
+  if (list >= 0 && !begin_list(list, options, *reader, context)) return context.finish();
   SetCopier copier(options.form, *reader, context, context.output());
   if (options.array.is_wanted && !reader->has_one_shard()) {
     context.fail(kExitWrongUse, fmt::format("{}: several files, each with an array of its own", reader->name()));

@@ -235,21 +235,32 @@ Result<std::string> CommandContext::real_path(const std::string& path) {
 std::shared_ptr<const RecordStore> CommandContext::open(const std::string& path, bool skips_others) {
   auto opened = open_quietly({}, path);
   if (opened) return std::move(opened->store);
-  if (!skips_others || opened.error().code != Code::kNoContainer) report_unopened(path, opened.error());
+  const bool is_other = skips_others && opened.error().code == Code::kNoContainer && !should_be_container(path);
+  if (!is_other) report_unopened(path, opened.error());
   return nullptr;
+}
+
+// Ordinals were counted in the version that was opened first.
+Result<void> CommandContext::check_version(const std::string& path, const std::string& version) {
+  const std::lock_guard lock(mutex_);
+  const auto [known, is_new] = versions_.try_emplace(path, version);
+  if (is_new || known->second == version) return {};
+  return Error{.code = Code::kChanged, .detail = "the file has changed since it was opened"};
 }
 
 OpenShard CommandContext::opener() {
   return [this](const RequestContext& context, std::size_t,
                 const Shard& shard) -> Result<std::shared_ptr<const RecordStore>> {
     ASSIGN_OR_RETURN(auto opened, open_quietly(context, shard.path));
+    if (const auto id = opened.store->source().id()) TRY(check_version(shard.path, id->version));
     return std::move(opened.store);
   };
 }
 
-KnownCounts CommandContext::known_counts() const {
+KnownCounts CommandContext::known_counts() {
   return [this](const RequestContext& context, std::size_t, const Shard& shard, ScanDetail detail) {
-    return saved_counts(context, services_, shard.path, detail);
+    return saved_counts(context, services_, shard.path, detail,
+                        [&](const SourceId& id) { return check_version(shard.path, id.version).has_value(); });
   };
 }
 
@@ -282,7 +293,7 @@ void CommandContext::report_region(const std::string& path, const RecordStore& s
   if (skipped() != nullptr) skipped()->write(skipped_line(path, finding_of(region)));
   if (region.damage_class != DamageClass::kUnfinished) return store.log().report(region);
   // Printed here, because the log leaves unfinished ends out, but they set the exit status.
-  if (!is_known) print_message(fmt::format("{}: {}", path, damage_line(region)));
+  if (!is_known) print_once(fmt::format("{}: {}", path, damage_line(region)));
 }
 
 }  // namespace recordfs

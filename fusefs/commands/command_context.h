@@ -76,13 +76,14 @@ class CommandContext : public CommandStatus {
   Result<std::string> real_path(const std::string& path);
 
   // Opens a file. On failure prints an error, notes it for status(), and returns null. `skips_others`: does so silently
-  // for a file that is not a container.
+  // for a file that is not a container, unless should_be_container().
   std::shared_ptr<const RecordStore> open(const std::string& path, bool skips_others = false);
 
-  // Returns how to open the shards of a data set, without a message. Valid as long as this.
+  // Returns how to open the shards of a data set, without a message. Fails with kChanged if a shard that was opened or
+  // counted before has changed since. Valid as long as this.
   OpenShard opener();
   // Returns what saved indexes have of them.
-  KnownCounts known_counts() const;
+  KnownCounts known_counts();
 
   // Standard output.
   Output& output() { return output_; }
@@ -121,11 +122,14 @@ class CommandContext : public CommandStatus {
   const UserTypes* types_ = nullptr;  // may be null
   std::atomic<bool> has_checked_fields_{false};
   bool requires_metadata_ = false;
+  Result<void> check_version(const std::string& path, const std::string& version);
+
   std::mutex mutex_;
   std::set<std::string> without_metadata_;  // files whose metadata was reported as damaged; guarded by mutex_
   StoreResources services_;
   const std::uint64_t most_input_;                           // bytes of a pipe
   std::map<std::string, std::unique_ptr<PipeInput>> pipes_;  // by path; guarded by mutex_
+  std::map<std::string, std::string> versions_;              // of shards that were opened, by path; guarded by mutex_
   Output output_;
   RemoteProgress remote_progress_;
 };

@@ -57,6 +57,7 @@ class Cp {
  public:
   explicit Cp(const CpOptions& options)
       : options_(options),
+        copy_(options.copy),
         directory_(output_directory(options.words)),
         context_(options.reading, std::vector{options.words.directory}),
         progress_("cp", Progress::Unit::kRecords) {
@@ -75,7 +76,8 @@ class Cp {
       print_message(fmt::format("{}: {}", options_.words.directory, directory_.error().detail));
       return kExitCannotOpen;
     }
-    copier_.emplace(std::move(*directory_), options_.copy, context_,
+    if (copy_.files.replaces) copy_.files.read = files_read(options_.words, reader->set());
+    copier_.emplace(std::move(*directory_), copy_, context_,
                     RecordFilesCopier::Caller{
                         .has_copied = [this](std::uint64_t records) { progress_.add(records); },
                         .report = [this](const RecordFiles::Failure& failure) { report(failure); },
@@ -132,6 +134,7 @@ class Cp {
   }
 
   const CpOptions& options_;
+  RecordFilesCopier::Options copy_;
   const Interruption interruption_;
   Result<Descriptor> directory_;  // opened before the context confines the process
   CommandContext context_;

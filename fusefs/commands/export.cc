@@ -1,11 +1,9 @@
 #include <malloc.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -120,18 +118,6 @@ class Export {
     return context_.status();
   }
 
-  // Returns the files that the command reads, as far as they exist.
-  std::set<std::pair<dev_t, ino_t>> read_files(const DataSet& set) const {
-    std::set<std::pair<dev_t, ino_t>> files;
-    const auto add = [&files](const std::string& path) {
-      struct stat st {};
-      if (::stat(path.c_str(), &st) == 0) files.emplace(st.st_dev, st.st_ino);
-    };
-    for (std::size_t shard = 0; shard < set.size(); ++shard) add(set.shard(shard).path);
-    if (!options_.words.manifest.empty()) add(options_.words.manifest);
-    return files;
-  }
-
   // Opens the encoder and checks the output. Returns false if the command has to end.
   bool prepare(SetReader& reader) {
     if (options_.sharding.is_given() && !place_->is_file()) {
@@ -147,7 +133,7 @@ class Export {
     if (!find_columns(reader, encoding) || !find_record_type(reader, encoding)) return false;
     ExportFiles::Options files{
         .form = form_, .encoding = encoding, .sharding = options_.sharding, .replaces = options_.replaces};
-    if (options_.replaces) files.read = read_files(reader.set());
+    if (options_.replaces) files.read = files_read(options_.words, reader.set());
     if (options_.sharding.shards) {
       const auto records = count(reader);
       if (!records) return false;

@@ -129,6 +129,17 @@ void each_range(const RecordWords& words, CommandContext& context, const std::fu
   }
 }
 
+std::set<std::pair<dev_t, ino_t>> files_read(const RecordWords& words, const DataSet& set) {
+  std::set<std::pair<dev_t, ino_t>> files;
+  const auto add = [&files](const std::string& path) {
+    struct stat st {};
+    if (::stat(path.c_str(), &st) == 0) files.emplace(st.st_dev, st.st_ino);
+  };
+  for (std::size_t shard = 0; shard < set.size(); ++shard) add(set.shard(shard).path);
+  if (!words.manifest.empty()) add(words.manifest);
+  return files;
+}
+
 void list_left_out(SetReader& reader, CommandContext& context) {
   Output* const list = context.skipped();
   if (list == nullptr) return;

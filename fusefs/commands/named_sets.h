@@ -1,10 +1,14 @@
 // Names and opens the data sets of a command, and prints what is missing.
 #pragma once
 
+#include <sys/types.h>
+
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/dataset/missing_shards.h"
@@ -46,6 +50,10 @@ inline std::unique_ptr<SetReader> open_set(const RecordWords& words, CommandCont
 // Calls `take` with each range that was given, and then with those that standard input has, if they are read from
 // there, until it returns false. If none is given or read, calls it with that of all records.
 void each_range(const RecordWords& words, CommandContext& context, const std::function<bool(const Range& range)>& take);
+
+// Returns the device and inode numbers of the local files that a command reads, as far as they exist, which it must not
+// write.
+std::set<std::pair<dev_t, ino_t>> files_read(const RecordWords& words, const DataSet& set);
 
 // Lists the missing and the surplus shards, if there is a list of what is skipped.
 void list_left_out(SetReader& reader, CommandContext& context);

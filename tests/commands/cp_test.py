@@ -115,6 +115,15 @@ class Cp(commands.Case):
         self.assertIn("5 records without a name", done.err)
         self.assertIn("no record has a field lable", done.err)
 
+    def test_file_that_is_read_is_not_replaced(self):
+        source = self.target / "000000003.riegeli"
+        shutil.copyfile(self.file, source)
+        (self.target / "000000005.riegeli").symlink_to(source)
+        for ordinal in ("3", "5"):
+            self.assert_ends(commands.PARTLY_DONE, f"target/00000000{ordinal}.riegeli: is a file that is read", "cp", "-f",
+                             "--suffix", ".riegeli", source, ordinal, self.target)
+        self.assertEqual(source.read_bytes(), self.file.read_bytes())
+
     def test_records_with_one_name_do_not_replace_each_other(self):
         done = self.recordfs("cp", "--name", "all", self.file, ":2", self.target)
         self.assertRegex(done.err, r"\Arecordfs: \S+: 1 record with the name of an existing file or of another record; "

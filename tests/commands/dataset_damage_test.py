@@ -2,6 +2,7 @@
 """Data sets of which shards are missing, surplus or damaged."""
 import gzip
 import json
+import subprocess
 
 import commands
 from built import delimited
@@ -63,6 +64,44 @@ class Damage(Sets):
                 done = self.recordfs("cat", self.folder / "bad-*", str(wanted))
                 self.assertEqual([line.split(": ")[1] for line in done.err.splitlines()], [str(paths[n]) for n in damaged])
             self.assertEqual(len(self.recordfs("cat", self.folder / "bad-*", "-1").err.splitlines()), 2 * len(paths))
+
+    def test_unfinished_shard_before_the_wanted_record_is_printed(self):
+        whole = self.paths[0].read_bytes()
+        self.paths[0].write_bytes(whole[:-3])
+        for words, count in ((["cat", self.pattern, "2"], 1), (["cat", self.pattern, "4:6"], 1), (["tail", self.pattern], 1)):
+            done = self.recordfs(*words)
+            self.assertEqual(done.err.count(f"{self.paths[0]}: bytes "), count, done.err)
+            self.assertIn("the file ends inside a record", done.err)
+
+    def test_file_with_the_name_of_a_container_in_a_directory_is_not_left_out(self):
+        folder = self.folder / "directory"
+        folder.mkdir()
+        (folder / "a.tfrecord").write_bytes(self.paths[0].read_bytes())
+        (folder / "notes.log").write_text("text")
+        for content in (bytes(500), b"version https://git-lfs.github.com/spec/v1"):
+            (folder / "b.tfrecord").write_bytes(content)
+            for words in (["cat"], ["verify"], ["verify", "-r"], ["grep", "-rc", "record"], ["info"], ["splits"]):
+                done = self.recordfs(*words, folder)
+                with self.subTest(words=words):
+                    self.assertEqual(done.status, commands.CANNOT_OPEN)
+                    self.assertIn("b.tfrecord", done.err + done.out.decode())
+
+    def test_shard_that_changed_since_it_was_counted_is_not_read(self):
+        paths, records = self.make_text_set([10] * 70, "many")  # more than stay open
+        with subprocess.Popen([commands.program("recordfs"), "cat", "--lines", "-r", "-", self.folder / "many-*"],
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              env=self.environment()) as running:
+            running.stdin.write(b"-1\n")
+            running.stdin.flush()
+            self.assertEqual(running.stdout.readline(), records[-1] + b"\n")
+            other = self.folder / "other"
+            other.write_bytes(tfrecord([b"another"] * 3))
+            other.rename(paths[2])
+            out, err = running.communicate(b"30\n20:31\n", timeout=commands.PATIENCE)
+        self.assertNotIn(b"another", out)
+        self.assertIn(f"{paths[2]}: ", err.decode())
+        self.assertIn("has changed since it was opened", err.decode())
+        self.assertNotEqual(running.returncode, 0)
 
     def test_missing_shards_are_ranges(self):
         total = 1_000_000

@@ -182,6 +182,18 @@ class Output(Splits):
         self.assertIn("\\u009b31m\\u007f°", line)
         self.assertEqual(json.loads(line)["ranges"][0]["file"], str(path))
 
+    def test_list_of_what_is_skipped_is_no_container(self):
+        read, other = self.folder / "read.riegeli", self.folder / "other.riegeli"
+        for path in (read, other):
+            path.write_bytes(commands.sample(BINARY).read_bytes())
+        for path, why in ((read, "is a file that is read"), (other, "is a record container")):
+            self.assert_ends(commands.WRONG_USE, f"{path}: {why}", "cat", "--split", "0/1", "--skip-damage", "--skipped", path, read)
+            self.assertEqual(path.read_bytes(), commands.sample(BINARY).read_bytes())
+        text = self.folder / "list"
+        text.write_text("earlier content")
+        self.good("cat", "--split", "0/1", "--skip-damage", "--skipped", text, read)
+        self.assertEqual(text.read_bytes(), b"")
+
     def test_usage_errors_are_reported(self):
         path = commands.sample(BINARY)
         for words in (["splits", path, "--size", "0"], ["splits", path, "--size", "x"], ["splits"],

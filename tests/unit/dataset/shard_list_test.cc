@@ -110,6 +110,28 @@ TEST_F(ShardListTest, DirectoryMeansItsContainersInNaturalOrder) {
   EXPECT_TRUE(names_set(at("d")));
 }
 
+TEST_F(ShardListTest, DirectoryMeansDamagedFilesWithNamesOfContainersToo) {
+  make({"d/a.tfrecord"});
+  make({"d/b.tfrecord", "d/c.log"}, "text");
+  make({"d/empty.tfrecord"}, "");
+  folder.link("d/gone.tfrecord", at("d/nothing"));
+  EXPECT_EQ(list("d"), (Names{"d/a.tfrecord", "d/b.tfrecord", "d/gone.tfrecord"}));
+}
+
+TEST_F(ShardListTest, PatternMatchesWhatCannotBeExamined) {
+  make({"d1/x", "d2/x", "d3/sub/x"});
+  std::filesystem::permissions(folder.path(), std::filesystem::perms(0755));
+  std::filesystem::permissions(at("d2"), std::filesystem::perms(0));
+  // Root can list any directory.
+  if (::geteuid() == 0 && ::seteuid(65534) != 0) GTEST_SKIP() << "there is no other user";
+  const Names plain = list("d*/x");
+  const Names wild = list("d*/*x");
+  ASSERT_EQ(::seteuid(::getuid()), 0);
+  std::filesystem::permissions(at("d2"), std::filesystem::perms(0700));
+  EXPECT_EQ(plain, (Names{"d1/x", "d2/x"}));
+  EXPECT_EQ(wild, (Names{"d1/x", "d2"}));
+}
+
 TEST_F(ShardListTest, DirectoryOfRunsMeansThoseInItsSubdirectories) {
   make({"logs/b10/events.out.tfevents.1", "logs/b9/events.out.tfevents.1", "logs/b9/model/x.tfevents", "logs/b9/other",
         "logs/.trash/events.out.tfevents.1", "outside/run-1.wandb"});
