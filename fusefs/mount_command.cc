@@ -233,6 +233,10 @@ std::function<void(const Descriptor& opened)> log_reopener(const Process& proces
   return [&log = process.log](const Descriptor& opened) { reopen(log, opened); };
 }
 
+void report_abandoned(const DaemonLog& log) {
+  log.write(Severity::kWarning, "a source does not answer: exiting without waiting for it");
+}
+
 // All arguments must outlive the result. `path`: of the mount point.
 SessionEvents events_of(Process& process, MountTree& tree, const Descriptor& mark, const std::string& path) {
   const Options& options = process.options;
@@ -251,8 +255,7 @@ SessionEvents events_of(Process& process, MountTree& tree, const Descriptor& mar
                                  !options.foreground);
             process.background.ready();
           },
-      .abandoned =
-          [&] { process.log.write(Severity::kWarning, "a source does not answer: exiting without waiting for it"); },
+      .abandoned = [&] { report_abandoned(process.log); },
       .kept_mounted =
           [&] {
             process.log.write(Severity::kDetail, fmt::format("{}: no request for {} seconds, but the mount is in use",
@@ -318,6 +321,11 @@ std::optional<Refusal> serve_opened(Process& process, OpenedSources opened, cons
   const auto path = prepared_point(helper, options);
   if (!path) return cannot_mount(options, path.error().detail);
   if (const auto reason = hidden_by(*path, options, opened)) return cannot_mount(options, *reason);
+  // The threads of the tree may wait for a source, too.
+  EndLimit end_limit(kLongestEnd, [&process] {
+    report_abandoned(process.log);
+    ::_exit(0);
+  });
   MountTree tree(std::move(opened.sources), options.nest, mirror_settings(options, process.services),
                  options.record_suffix, types);
   tree.containers().prepare({});
@@ -336,6 +344,7 @@ std::optional<Refusal> serve_opened(Process& process, OpenedSources opened, cons
   if (process.lacks_log) process.log.write(Severity::kWarning, std::string(kNoSystemLog));
   const auto served = serve(tree, process.services.executor, session_options(options, *path), helper, signals,
                             events_of(process, tree, mark, *path), follower ? &*follower : nullptr);
+  end_limit.begin();
   if (served) return std::nullopt;
   const std::string& reason = served.error().detail;
   return cannot_mount(options, options.redact ? redacted(reason, *path) : reason);

@@ -33,7 +33,15 @@ FollowedRecords::FollowedRecords(std::string path, const Options& options, Calle
       reporter_(reporter) {}
 
 void FollowedRecords::run() {
-  for (auto file = open(); file && follow(*file); file = open()) is_next_ = true;
+  for (;;) {
+    std::optional<FileWatch> watch;  // exists longer than the file, whose scan wakes it
+    const auto file = open();
+    if (!file) return;
+    watch.emplace(options_.follows_name ? std::vector<std::string>{path_, directory_}
+                                        : std::vector<std::string>{path_});
+    if (!follow(*file, *watch)) return;
+    is_next_ = true;
+  }
 }
 
 // Returns null after a failure, or at the end. With follows_name, waits for a file that may appear, or become a
@@ -58,9 +66,7 @@ std::unique_ptr<GrowingFile> FollowedRecords::open() {
 }
 
 // Returns whether another file is at the path now; false if that was all.
-bool FollowedRecords::follow(GrowingFile& file) {
-  FileWatch watch(options_.follows_name ? std::vector<std::string>{path_, directory_}
-                                        : std::vector<std::string>{path_});
+bool FollowedRecords::follow(GrowingFile& file, FileWatch& watch) {
   const auto followed = take_all(file, watch);
   if (followed) return *followed;
   if (options_.follows_name && followed.error().code == Code::kChanged) {

@@ -41,7 +41,7 @@ class FollowedRecords {
   enum class Waited : std::uint8_t { kMore, kStopped, kReplaced };
 
   std::unique_ptr<GrowingFile> open();
-  bool follow(GrowingFile& file);
+  bool follow(GrowingFile& file, FileWatch& watch);
   Result<bool> take_all(GrowingFile& file, FileWatch& watch) const;
   Result<Waited> wait_for_more(GrowingFile& file, FileWatch& watch, bool& has_moved) const;
 

@@ -117,7 +117,12 @@ void Dispatcher::suspend(const std::shared_ptr<Pending>& pending, const std::sha
   };
   const std::uint64_t wait_id = ticket->waitable->wait(*ticket, go_on);
   pending->wait_id = wait_id;
-  if (wait_id == 0) go_on();
+  if (wait_id == 0) {
+    go_on();
+  } else if (!is_waiting(pending)) {
+    // An interrupt, or close(), may have answered the request before it had the number to cancel.
+    ticket->waitable->cancel(wait_id);
+  }
 }
 
 // Returns the executor for such work, or the one for slow local work if the system provides no thread.

@@ -21,8 +21,21 @@ constexpr std::uint64_t kPatience = 256;  // reads
 
 bool ReadAheadPusher::start(Store store) {
   store_ = std::move(store);
-  thread_ = start_thread([this] { run(); });
+  is_running_ = true;
+  thread_ = start_thread([this] {
+    run();
+    const std::lock_guard lock(mutex_);
+    is_running_ = false;
+    ended_.notify_all();
+  });
   return thread_.joinable();
+}
+
+void ReadAheadPusher::end_stores(std::chrono::milliseconds limit) {
+  std::unique_lock lock(mutex_);
+  stopping_ = true;
+  wake_.notify_all();
+  ended_.wait_for(lock, limit, [this] { return !is_running_; });
 }
 
 void ReadAheadPusher::stop() {
@@ -55,10 +68,11 @@ ReadAheadPusher::Reader* ReadAheadPusher::overtaken(std::uint64_t number, std::u
   return reader == readers_.end() ? nullptr : &*reader;
 }
 
-// Returns false if the record must not be pushed, because its request waits, maybe for the push of another reader.
+// Returns false if the record must not be pushed: its request waits, maybe for the push of another reader, or the mount
+// ends.
 bool ReadAheadPusher::begin_record(Reader& reader, std::uint64_t number) {
   const std::lock_guard lock(mutex_);
-  if (std::ranges::find(readers_, number, &Reader::held) != readers_.end()) return false;
+  if (stopping_ || std::ranges::find(readers_, number, &Reader::held) != readers_.end()) return false;
   reader.reached = storing_ = number;
   return true;
 }

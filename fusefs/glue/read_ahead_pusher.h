@@ -3,6 +3,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -37,6 +38,9 @@ class ReadAheadPusher {
   // Starts a thread that serves no requests: its stores can block until another request is answered. Returns false if
   // the system provides no thread.
   bool start(Store store);
+  // Lets no further record be stored, and waits for the one that is being stored, but at most this long. Call it while
+  // requests are still answered: the kernel may hold the store back until another request is. Thread-safe.
+  void end_stores(std::chrono::milliseconds limit);
   // Joins the thread, and resumes what waits. REQUIRES: all other requests that the kernel waits for were answered.
   void stop();
 
@@ -115,6 +119,8 @@ class ReadAheadPusher {
   std::uint64_t storing_ = 0;  // the record that was stored last or is being stored; its request must not wait
   std::uint64_t time_ = 0;
   bool stopping_ = false;
+  bool is_running_ = false;
+  std::condition_variable ended_;
   std::thread thread_;
 };
 

@@ -34,8 +34,8 @@
 namespace recordfs {
 namespace {
 
-// How long the process waits for threads that a source blocks.
-constexpr std::chrono::seconds kLongestEnd{10};
+// How long a signal waits for a record that is being stored in the page cache.
+constexpr std::chrono::seconds kStoresEnd{1};
 
 // --- INIT
 
@@ -274,7 +274,11 @@ Signals::Watched watched(Serving& serving, const SessionOptions& options, const 
   const auto asked = [&serving] { return serving.mount.requests.asked(); };
   return {.usr1 = [&serving, &events] { events.statistics_requested(serving.statistics()); },
           .hup = on_hangup(options, events, helper),
-          .ending = [&end_limit] { end_limit.begin(); },
+          .ending =
+              [&serving, &end_limit] {
+                end_limit.begin();
+                serving.pusher.end_stores(kStoresEnd);
+              },
           .tick = std::chrono::milliseconds(std::chrono::seconds(options.timeout)) / IdleEnd::kTicks,
           .ticked = [&serving, asked] { serving.idle.tick(asked(), asked); }};
 }

@@ -76,6 +76,9 @@ Result<Descriptor> mount_device(const SessionOptions& options);
 Result<void> serve(const MountTree& tree, Executor& executor, const SessionOptions& options, MountHelper& helper,
                    Signals& signals, const SessionEvents& events, FollowThread* follower = nullptr);
 
+// How long the process waits at its end for threads that a source blocks.
+inline constexpr std::chrono::seconds kLongestEnd{10};
+
 // Tries to unmount when no request arrived for the whole timeout. Open files send no requests, but the kernel then
 // refuses (EBUSY), and the time starts again. Not thread-safe.
 class IdleEnd {

@@ -55,6 +55,9 @@ Signals::Signals() {
   answer_with(SIGPIPE, SIG_IGN);
   answer_with(kWake, [](int) {});
   pthread_sigmask(SIG_BLOCK, &awaited_, &before_);
+  // The caller may have inherited it blocked, and then the loop would not wake.
+  const sigset_t wake = only(kWake);
+  pthread_sigmask(SIG_UNBLOCK, &wake, nullptr);
 }
 
 Signals::~Signals() {

@@ -211,13 +211,26 @@ class SeveralSources(StoppedSource):
         self.assertTrue(output.endswith(b"}\n%d\n" % RECORDS))
 
 
-class Ending(StoppedSource):
+class Abandoning(StoppedSource):
     def environment(self, user=None):
         changed = super().environment(user)
         # A daemon that ends without waiting for its source leaves threads.
         changed["TSAN_OPTIONS"] += ":report_thread_leaks=0"
         return changed
 
+
+class EndingDuringAScan(Abandoning):
+    def test_signal_ends_the_daemon(self):
+        self.mounted = self.mount(self.source)
+        self.hold_reads_beyond(waiting_test.HELD)
+        self.assert_waits(self.start("ls", "records"), 1)
+        self.mounted.send(signal.SIGTERM)
+        self.mounted.wait_for_log("a source does not answer: exiting without waiting for it")
+        self.open_gate()
+        self.assertEqual(self.mounted.wait(), 0)
+
+
+class Ending(Abandoning):
     def setUp(self):
         super().setUp()
         self.mounted = self.mount(self.source)

@@ -1,5 +1,7 @@
 #include "fusefs/glue/read_ahead_pusher.h"
 
+#include <atomic>
+#include <chrono>
 #include <memory>
 #include <new>
 #include <string>
@@ -62,6 +64,27 @@ TEST(ReadAheadPusher, OneRequestAheadOfAPushWaitsForIt) {
   EXPECT_FALSE(pusher.holds(number("records/7"), resume));
   may_end.set();
   resumed.wait();
+}
+
+TEST(ReadAheadPusher, StoresNothingAfterTheEnd) {
+  ToyStore toy({.chunks = 4});
+  const ToyTree tree(toy);
+  ReadAheadPusher pusher(*tree);
+  const Signal begun;
+  const Signal may_end;
+  std::atomic<int> stores{0};
+  ASSERT_TRUE(pusher.start([&stores, begun, may_end](std::uint64_t, Bytes) {
+    ++stores;
+    begun.set();
+    may_end.wait();
+    return true;
+  }));
+  for (const char* record : {"records/0", "records/1"}) pusher.was_read(tree.find(record).value());
+  begun.wait();
+  pusher.end_stores(std::chrono::milliseconds(1));
+  may_end.set();
+  pusher.stop();
+  EXPECT_EQ(stores, 1);
 }
 
 #ifdef RECORDFS_HAVE_BLOSC
