@@ -28,13 +28,11 @@ std::optional<ExportFiles::Failure> ExportFiles::check() const {
   for (std::uint64_t shard = 0; shard < shards; ++shard) {
     std::string name = name_of(shard, shards);
     struct stat st {};
-    // A link is looked at itself, because it is replaced, and followed, because it may lead to a file that is read.
+    // A link is looked at itself, because it is replaced.
     if (::fstatat(place_.directory.number(), name.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0) continue;
     if (!options_.replaces) return Failure{.name = std::move(name), .why = system_error(EEXIST)};
-    const bool leads_to_file = ::fstatat(place_.directory.number(), name.c_str(), &st, 0) == 0;
-    if (leads_to_file && options_.read.contains({st.st_dev, st.st_ino})) {
-      return Failure{.name = std::move(name),
-                     .why = {.code = Code::kUnsupported, .detail = "is a file that is read, which is never written"}};
+    if (options_.read.contains(place_.directory.number(), name)) {
+      return Failure{.name = std::move(name), .why = {.code = Code::kUnsupported, .detail = std::string(kIsRead)}};
     }
   }
   return std::nullopt;

@@ -1,12 +1,9 @@
 // The files of an export: one, or the shards of a data set.
 #pragma once
 
-#include <sys/types.h>
-
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +12,7 @@
 #include "core/export/export_format.h"
 #include "core/output/output_file.h"
 #include "core/output/output_place.h"
+#include "core/output/read_files.h"
 
 namespace recordfs {
 
@@ -35,7 +33,7 @@ class ExportFiles {
     ShardingOptions sharding{};
     std::uint64_t records = 0;  // of all shards together, if their number is given
     bool replaces = false;
-    std::set<std::pair<dev_t, ino_t>> read{};  // files that the rows come from, which are never replaced
+    ReadFiles read{};  // those that the rows come from, which are never replaced
   };
   // Fails because of a file, or because of what it should hold.
   struct Failure {

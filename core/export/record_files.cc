@@ -257,10 +257,8 @@ std::optional<Failure> RecordFiles::write_file_of(int directory, const std::stri
   struct stat st {};
   if (::fstatat(directory, name.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0) {
     if (!options_.replaces) return Failure{.is_there = true, .why = system_error(EEXIST)};
-    // A link is replaced, and followed here, because it may lead to a file that is read.
-    const bool leads_to_file = ::fstatat(directory, name.c_str(), &st, 0) == 0;
-    if (leads_to_file && options_.read.contains({st.st_dev, st.st_ino}))
-      return Failure{.why = {.code = Code::kUnsupported, .detail = "is a file that is read, which is never written"}};
+    if (options_.read.contains(directory, name))
+      return Failure{.why = {.code = Code::kUnsupported, .detail = std::string(kIsRead)}};
   }
   std::string unfinished;
   Descriptor file = create_unfinished(directory, name, unfinished);

@@ -1,15 +1,11 @@
 // Records, or parts of them, as files of a directory.
 #pragma once
 
-#include <sys/types.h>
-
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <variant>
 #include <vector>
 
@@ -17,6 +13,7 @@
 #include "core/base/result.h"
 #include "core/decoding/json_filter.h"
 #include "core/decoding/record_decoder.h"
+#include "core/output/read_files.h"
 #include "core/store/record_store.h"
 
 namespace recordfs {
@@ -66,7 +63,7 @@ class RecordFiles {
     std::string suffix{};                          // of the names of files
     std::vector<std::string> parts{};              // paths of what is written of a record; none: the record
     std::shared_ptr<const NamePattern> pattern{};  // of names; null: by ordinals and parts
-    std::set<std::pair<dev_t, ino_t>> read{};      // files that the records come from, which are never replaced
+    ReadFiles read{};                              // those that the records come from, which are never replaced
 
     // Returns the name without a pattern: "000000042", as in the mount's records/, and the suffix. Of several parts,
     // each has its path between them: "000000042.image.encoded".

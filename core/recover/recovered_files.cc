@@ -1,16 +1,17 @@
 #include "core/recover/recovered_files.h"
 
+#include <fcntl.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <filesystem>
 #include <map>
-#include <set>
 #include <string_view>
-#include <utility>
 
 #include <fmt/format.h>
 
 #include "core/base/storage.h"
+#include "core/output/read_files.h"
 #include "core/output/subdirectories.h"
 
 namespace recordfs {
@@ -65,16 +66,10 @@ bool RecoveryOutputs::is_linked(const std::string& source, const std::string& ta
 }
 
 std::vector<std::string> RecoveryOutputs::conflicts(const std::vector<RecoveredFile>& files) const {
-  std::set<std::pair<dev_t, ino_t>> read;
-  const auto add = [&](const std::string& path) {
-    if (const auto st = status_at(path)) read.emplace(st->st_dev, st->st_ino);
-  };
-  for (const RecoveredFile& file : files) add(file.path);
-  if (!manifest.empty()) add(manifest);
-  const auto is_read = [&](const std::string& path) {
-    const auto st = status_at(path);
-    return st && read.contains(std::pair(st->st_dev, st->st_ino));
-  };
+  ReadFiles read;
+  for (const RecoveredFile& file : files) read.add(file.path);
+  if (!manifest.empty()) read.add(manifest);
+  const auto is_read = [&](const std::string& path) { return read.contains(AT_FDCWD, path); };
   std::vector<std::string> found;
   const auto refuse = [&](const std::string& path, std::string_view why) {
     found.push_back(fmt::format("{}: {}", path, why));

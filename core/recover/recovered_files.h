@@ -23,9 +23,6 @@ struct RecoveredFile {
 // files of the set are in.
 std::vector<RecoveredFile> with_names(const std::vector<NamedFile>& set);
 
-// Why a file is not written.
-inline constexpr std::string_view kIsRead = "is a file that is read, which is never written";
-
 // Returns the status of a file, following links; nullopt if there is none.
 std::optional<struct stat> status_at(const std::string& path);
 

@@ -89,11 +89,10 @@ std::optional<std::variant<Split, SetPart>> parse_split_or_part(const std::strin
 // container, as it is if the name of the list was forgotten.
 bool begin_list(int list, const CatOptions& options, SetReader& reader, CommandContext& context) {
   struct stat st {};
-  const bool is_read =
-      ::fstat(list, &st) == 0 && files_read(options.words, reader.set()).contains({st.st_dev, st.st_ino});
+  const bool is_read = ::fstat(list, &st) == 0 && files_read(options.words, reader.set()).contains(st);
   if (is_read || (S_ISREG(st.st_mode) && is_container_file(options.skipped).value_or(false))) {
-    context.fail(kExitWrongUse, fmt::format("{}: is a {}, which is never written", options.skipped,
-                                            is_read ? "file that is read" : "record container"));
+    context.fail(kExitWrongUse, fmt::format("{}: {}", options.skipped,
+                                            is_read ? kIsRead : "is a record container, which is never written"));
     return false;
   }
   if (!S_ISREG(st.st_mode) || ::ftruncate(list, 0) == 0) return true;

@@ -129,14 +129,10 @@ void each_range(const RecordWords& words, CommandContext& context, const std::fu
   }
 }
 
-std::set<std::pair<dev_t, ino_t>> files_read(const RecordWords& words, const DataSet& set) {
-  std::set<std::pair<dev_t, ino_t>> files;
-  const auto add = [&files](const std::string& path) {
-    struct stat st {};
-    if (::stat(path.c_str(), &st) == 0) files.emplace(st.st_dev, st.st_ino);
-  };
-  for (std::size_t shard = 0; shard < set.size(); ++shard) add(set.shard(shard).path);
-  if (!words.manifest.empty()) add(words.manifest);
+ReadFiles files_read(const RecordWords& words, const DataSet& set) {
+  ReadFiles files;
+  for (std::size_t shard = 0; shard < set.size(); ++shard) files.add(set.shard(shard).path);
+  if (!words.manifest.empty()) files.add(words.manifest);
   return files;
 }
 

@@ -1,19 +1,16 @@
 // Names and opens the data sets of a command, and prints what is missing.
 #pragma once
 
-#include <sys/types.h>
-
 #include <functional>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "core/dataset/missing_shards.h"
 #include "core/dataset/set_reader.h"
 #include "core/dataset/source_spec.h"
+#include "core/output/read_files.h"
 #include "fusefs/commands/command_context.h"
 #include "fusefs/commands/record_words.h"
 
@@ -51,9 +48,8 @@ inline std::unique_ptr<SetReader> open_set(const RecordWords& words, CommandCont
 // there, until it returns false. If none is given or read, calls it with that of all records.
 void each_range(const RecordWords& words, CommandContext& context, const std::function<bool(const Range& range)>& take);
 
-// Returns the device and inode numbers of the local files that a command reads, as far as they exist, which it must not
-// write.
-std::set<std::pair<dev_t, ino_t>> files_read(const RecordWords& words, const DataSet& set);
+// Returns the files of a command's data set, and its manifest.
+ReadFiles files_read(const RecordWords& words, const DataSet& set);
 
 // Lists the missing and the surplus shards, if there is a list of what is skipped.
 void list_left_out(SetReader& reader, CommandContext& context);

@@ -25,6 +25,7 @@
 #include "core/output/file_linker.h"
 #include "core/output/output_file.h"
 #include "core/output/output_place.h"
+#include "core/output/read_files.h"
 #include "core/output/subdirectories.h"
 #include "core/recover/recovered_files.h"
 #include "core/recover/recovery.h"
