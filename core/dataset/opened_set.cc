@@ -7,6 +7,7 @@
 #include "core/base/fork.h"
 #include "core/base/sandbox.h"
 #include "core/dataset/saved_counts.h"
+#include "core/dataset/shard_versions.h"
 #include "core/decoding/chunk_metadata.h"
 #include "core/store/open_container.h"
 #include "core/store/saved_index.h"
@@ -21,9 +22,7 @@ unsigned decoding_threads(unsigned wanted) {
 
 Result<void> check_file(SetPlan& plan, std::size_t shard, const std::string& version) {
   const std::lock_guard lock(fork_safe_mutex());
-  const auto [known, is_new] = plan.versions.try_emplace(shard, version);
-  if (is_new || known->second == version) return {};
-  return Error{.code = Code::kChanged, .detail = "the file has changed since it was opened"};
+  return check_version(plan.versions, shard, version);
 }
 
 OpenShard opener(const std::shared_ptr<SetPlan>& plan, const std::shared_ptr<StoreResources>& services) {

@@ -105,7 +105,6 @@ void SetReader::report_damage_before(std::size_t shard) {
       if (row.region.damage_class != DamageClass::kUnfinished) continue;
       // The log leaves these out.
       reporter_.fail(Impact::kNone, fmt::format("{}: {}", opened->path, damage_line(row.region)));
-      unfinished_.insert(reported_before_);
     }
   }
 }
@@ -188,7 +187,7 @@ void SetReader::report_damage(std::uint64_t first) {
     for (const DamageRow& row : **rows) {
       const std::uint64_t ordinal = counts->first_ordinal + row.first_ordinal;
       if (ordinal < first || ordinal >= end) continue;
-      if (row.region.damage_class == DamageClass::kUnfinished && unfinished_.contains(shard)) {
+      if (row.region.damage_class == DamageClass::kUnfinished && shard < reported_before_) {
         reporter_.note(row.region);
       } else {
         damage.add(row.region);
@@ -289,9 +288,8 @@ bool SetReader::each_of_several(const OrdinalRange& range, const Take& take) {
         const auto selection = select(local, *opened->store);
         if (selection) return take(*opened, *selection);
         reporter_.report_failure(opened->path, selection.error());
-        // The ordinals of what follows are those that were counted.
-        if (const auto counts = set().counts(shard)) return counts->records;
-        return allows_missing_ ? std::optional(std::uint64_t{0}) : std::nullopt;
+        // Only the first shard is searched, and locate() has counted it. What follows keeps its ordinals.
+        return set().counts(shard).value_or(ShardCounts{}).records;
       });
   if (!records) return false;
   if (range.is_one && *records <= span->begin) reporter_.report_failure(name_, no_record(range, *records));

@@ -90,7 +90,6 @@ class SetReader {
   std::optional<DataSet> set_;
   std::set<std::size_t> reported_;            // shards
   std::size_t reported_before_ = 0;           // damage of shards before this one was reported
-  std::set<std::size_t> unfinished_;          // shards whose unfinished ends were reported with it
   std::uint64_t reported_from_ = UINT64_MAX;  // damage from this ordinal on was reported
 };
 

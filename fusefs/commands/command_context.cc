@@ -16,6 +16,7 @@
 #include "core/base/sandbox.h"
 #include "core/dataset/manifest.h"
 #include "core/dataset/saved_counts.h"
+#include "core/dataset/shard_versions.h"
 #include "core/decoding/chunk_metadata.h"
 #include "core/decoding/record_decoder.h"
 #include "core/remote/session.h"
@@ -243,9 +244,7 @@ std::shared_ptr<const RecordStore> CommandContext::open(const std::string& path,
 // Ordinals were counted in the version that was opened first.
 Result<void> CommandContext::check_version(const std::string& path, const std::string& version) {
   const std::lock_guard lock(mutex_);
-  const auto [known, is_new] = versions_.try_emplace(path, version);
-  if (is_new || known->second == version) return {};
-  return Error{.code = Code::kChanged, .detail = "the file has changed since it was opened"};
+  return recordfs::check_version(versions_, path, version);
 }
 
 OpenShard CommandContext::opener() {
