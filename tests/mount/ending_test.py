@@ -49,6 +49,15 @@ class Ending(mounting.Case):
             mounted.send(signal.SIGTERM)
             self.assert_nothing_left(mounted)
 
+    def test_signal_unmounts_although_the_caller_blocks_sigusr2(self):
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR2})
+        self.addCleanup(signal.pthread_sigmask, signal.SIG_SETMASK, before)
+        mounted = self.mount(mounting.sample(SAMPLE))
+        os.listdir(mounted / "records")
+        mounted.send(signal.SIGTERM)
+        self.assert_nothing_left(mounted)
+        self.assertEqual(mounted.log(), "")
+
     def test_signal_that_the_caller_ignores_is_ignored(self):
         before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as nohup does
         self.addCleanup(signal.signal, signal.SIGHUP, before)

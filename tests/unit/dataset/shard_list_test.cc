@@ -1,18 +1,18 @@
 // From the words of a command line to the shards of a data set.
 #include "core/dataset/shard_list.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "core/dataset/manifest.h"
 #include "tests/unit/support/temp_folder.h"
+#include "tests/unit/support/unprivileged.h"
 
 namespace recordfs::testing {
 namespace {
@@ -120,13 +120,11 @@ TEST_F(ShardListTest, DirectoryMeansDamagedFilesWithNamesOfContainersToo) {
 
 TEST_F(ShardListTest, PatternMatchesWhatCannotBeExamined) {
   make({"d1/x", "d2/x", "d3/sub/x"});
-  std::filesystem::permissions(folder.path(), std::filesystem::perms(0755));
   std::filesystem::permissions(at("d2"), std::filesystem::perms(0));
-  // Root can list any directory.
-  if (::geteuid() == 0 && ::seteuid(65534) != 0) GTEST_SKIP() << "there is no other user";
-  const Names plain = list("d*/x");
-  const Names wild = list("d*/*x");
-  ASSERT_EQ(::seteuid(::getuid()), 0);
+  const auto [plain, wild] = [this] {
+    const Unprivileged ordinary;
+    return std::pair(list("d*/x"), list("d*/*x"));
+  }();
   std::filesystem::permissions(at("d2"), std::filesystem::perms(0700));
   EXPECT_EQ(plain, (Names{"d1/x", "d2/x"}));
   EXPECT_EQ(wild, (Names{"d1/x", "d2"}));
@@ -156,16 +154,14 @@ TEST_F(ShardListTest, DirectoryOfRunsMeansThoseInItsSubdirectories) {
 TEST_F(ShardListTest, UnreadableSubdirectoryOfALogDirectoryIsAShardThatCannotBeOpened) {
   make({"logs/closed/events.out.tfevents.1", "logs/train/events.out.tfevents.2", "logs/listed/run",
         "none/closed/events.out.tfevents.1"});
-  std::filesystem::permissions(folder.path(), std::filesystem::perms(0755));
   for (const char* const closed : {"logs/closed", "none/closed"}) {
     std::filesystem::permissions(at(closed), std::filesystem::perms(0));
   }
   std::filesystem::permissions(at("logs/listed"), std::filesystem::perms(0444));
-  // Root can list any directory.
-  if (::geteuid() == 0 && ::seteuid(65534) != 0) GTEST_SKIP() << "there is no other user";
-  const Names logs = list("logs");
-  const Names none = list("none");
-  ASSERT_EQ(::seteuid(::getuid()), 0);
+  const auto [logs, none] = [this] {
+    const Unprivileged ordinary;
+    return std::pair(list("logs"), list("none"));
+  }();
   for (const char* const closed : {"logs/closed", "logs/listed", "none/closed"}) {
     std::filesystem::permissions(at(closed), std::filesystem::perms(0700));
   }
