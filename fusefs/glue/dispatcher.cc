@@ -26,14 +26,10 @@ struct Dispatcher::Pending {
   std::atomic<std::uint64_t> wait_id{0};
   std::atomic<bool> cancelled{false};  // stops an attempt in a lane
   bool is_pending = false;             // was in waiting_; only the queueing thread reads it
-  bool interrupted = false;            // during the registration of on_interrupt
+  bool interrupted = false;            // while it was not in waiting_; guarded by mutex_
 };
 
 namespace {
-
-// The request whose on_interrupt this thread is registering. If the interrupt arrived before, libfuse calls
-// on_interrupt during the registration and uses the request afterwards, so it must not be answered there.
-thread_local const void* being_registered = nullptr;
 
 // Returns whether the reply repeats the source's errno. All other read errors are EIO.
 bool is_passed_on(int os_error) { return os_error == EACCES || os_error == ESTALE || os_error == EFBIG; }
@@ -89,20 +85,22 @@ void Dispatcher::finish(const std::shared_ptr<Pending>& pending, const Outcome& 
 
 // Puts the request into waiting_. Returns false if it was answered instead.
 bool Dispatcher::hold(const std::shared_ptr<Pending>& pending, const std::shared_ptr<WaitTicket>& ticket) {
+  // First, since another thread may answer the request, and so free it, as soon as it is in waiting_.
+  if (pending->interrupt == Interrupt::kAnswerEintr) {
+    fuse_req_interrupt_func(pending->request, on_interrupt, pending.get());
+  }
   {
     const std::lock_guard lock(mutex_);
-    if (closed_) {
-      fuse_reply_err(pending->request, EINTR);
-      return false;
+    if (!closed_ && !pending->interrupted) {
+      waiting_.emplace(pending.get(), pending);
+      pending->is_pending = true;
+      pending->ticket = ticket;
+      pending->cancelled = stopping_;
+      return true;
     }
-    waiting_.emplace(pending.get(), pending);
-    pending->is_pending = true;
-    pending->ticket = ticket;
-    pending->cancelled = stopping_;
   }
-  // From here on an interrupt may answer the request. Only claim() takes it back.
-  if (pending->interrupt != Interrupt::kAnswerEintr || !was_interrupted(*pending)) return true;
-  if (claim(pending)) fuse_reply_err(pending->request, EINTR);
+  unregister_interrupt(*pending);
+  fuse_reply_err(pending->request, EINTR);
   return false;
 }
 
@@ -170,14 +168,6 @@ void Dispatcher::unregister_interrupt(const Pending& pending) {
   if (pending.interrupt == Interrupt::kAnswerEintr) fuse_req_interrupt_func(pending.request, nullptr, nullptr);
 }
 
-// Registers on_interrupt. Returns true if the interrupt arrived before; the caller has to answer it.
-bool Dispatcher::was_interrupted(Pending& pending) {
-  being_registered = &pending;
-  fuse_req_interrupt_func(pending.request, on_interrupt, &pending);
-  being_registered = nullptr;
-  return pending.interrupted;
-}
-
 bool Dispatcher::claim(const std::shared_ptr<Pending>& pending) {
   const std::lock_guard lock(mutex_);
   return waiting_.erase(pending.get()) > 0;
@@ -189,18 +179,19 @@ void Dispatcher::resume(const std::shared_ptr<Pending>& pending) {
   finish(pending, attempt(RequestContext::Permission::kNonBlocking, nullptr, nullptr, pending->handler));
 }
 
+// libfuse calls this on the loop's thread, or during the registration if the interrupt arrived before. It uses the
+// request afterwards, so a request that is being registered must not be answered here: it is not in waiting_ yet.
 void Dispatcher::on_interrupt(fuse_req_t request, void* data) {
   auto* raw = static_cast<Pending*>(data);
-  if (raw == being_registered) {
-    raw->interrupted = true;
-    return;
-  }
   std::shared_ptr<Pending> pending;
   Dispatcher* requests = raw->requests;
   {
     const std::lock_guard lock(requests->mutex_);
     const auto found = requests->waiting_.find(raw);
-    if (found == requests->waiting_.end()) return;
+    if (found == requests->waiting_.end()) {
+      raw->interrupted = true;
+      return;
+    }
     pending = std::move(found->second);
     requests->waiting_.erase(found);
   }

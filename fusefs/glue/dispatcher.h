@@ -122,7 +122,6 @@ class Dispatcher {
   static void unregister_interrupt(const Pending& pending);
   void resume(const std::shared_ptr<Pending>& pending);
   bool claim(const std::shared_ptr<Pending>& pending);
-  static bool was_interrupted(Pending& pending);
   static void on_interrupt(fuse_req_t request, void* data);
 
   Executor& executor_;

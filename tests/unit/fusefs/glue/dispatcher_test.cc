@@ -36,6 +36,27 @@ class Gate final : public Waitable {
   Signal waits_;
 };
 
+// The kernel interrupts a request that begins to wait for it.
+class Interrupting final : public Waitable {
+ public:
+  static constexpr std::uint64_t kWaitId = 7;
+
+  explicit Interrupting(Wire& wire) : wire_(wire) {}
+  std::uint64_t wait(const WaitTicket&, std::function<void()>) override {
+    wire_.interrupt_newest();
+    return kWaitId;
+  }
+  bool cancel(std::uint64_t wait_id) override {
+    if (wait_id != 0) cancelled_ = wait_id;  // 0: it is not known yet, and nothing waits
+    return wait_id == kWaitId;
+  }
+  std::uint64_t cancelled() const { return cancelled_; }
+
+ private:
+  Wire& wire_;
+  std::uint64_t cancelled_ = 0;
+};
+
 class DispatcherTest : public ::testing::Test {
  protected:
   void TearDown() override {
@@ -280,6 +301,28 @@ TEST_F(DispatcherTest, InterruptedQueuedRequestIsNotStarted) {
   dispatcher.stop();
   EXPECT_EQ(tries, 1);
   EXPECT_EQ(wire.replies_to(slow), 1u);
+}
+
+TEST_F(DispatcherTest, RequestThatIsInterruptedBeforeItWaitsIsAnswered) {
+  std::atomic<int> tries{0};
+  const auto asked = ask([&](const RequestContext& context) {
+    ++tries;
+    wire.interrupt_newest();
+    return context.permit_slow_work();
+  });
+  EXPECT_EQ(wire.reply_to(asked), EINTR);
+  executor.stop();
+  dispatcher.stop();
+  EXPECT_EQ(tries, 1);
+  EXPECT_EQ(wire.replies_to(asked), 1u);
+}
+
+TEST_F(DispatcherTest, WaitOfARequestThatIsInterruptedMeanwhileIsCancelled) {
+  Interrupting waitable(wire);
+  const auto asked = ask([&](const RequestContext&) -> Result<void> { return pending({}, {.waitable = &waitable}); });
+  EXPECT_EQ(wire.reply_to(asked), EINTR);
+  EXPECT_EQ(waitable.cancelled(), Interrupting::kWaitId);
+  EXPECT_EQ(wire.replies_to(asked), 1u);
 }
 
 TEST_F(DispatcherTest, EndCancelsSlowRequests) {

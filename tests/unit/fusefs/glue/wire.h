@@ -54,6 +54,8 @@ class Wire {
     answer_ = std::move(answer);
     return put(FUSE_LOOKUP, "x", 2);
   }
+  // For use while the newest request is answered, on the thread that sent it.
+  void interrupt_newest() { interrupt(next_ - 2); }
   void interrupt(std::uint64_t asked) {
     const fuse_interrupt_in which{asked};
     put(FUSE_INTERRUPT, &which, sizeof(which));
