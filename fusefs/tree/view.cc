@@ -36,6 +36,10 @@ NodeTree::NodeTree(const NodeTable& table, std::uint64_t filesystem) : table_(ta
 
 NodeTree::~NodeTree() = default;
 
+void NodeTree::destroy_views() {
+  for (auto& view : views_) view.reset();
+}
+
 void NodeTree::set_view(ViewId id, std::unique_ptr<const View> view) {
   views_[static_cast<std::size_t>(id)] = std::move(view);
 }

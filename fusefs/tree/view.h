@@ -64,6 +64,8 @@ class NodeTree {
   using Views = std::array<std::unique_ptr<const View>, static_cast<std::size_t>(ViewId::kEnd)>;
 
   const Views& views() const { return views_; }
+  // A derived class whose views use its own members calls this first in its destructor.
+  void destroy_views();
 
  private:
   const NodeTable table_;
@@ -79,6 +81,9 @@ class ContainerTree final : public NodeTree {
   // `cache` must outlive the tree. `number` is unique among the containers that share `cache`, and the same for all
   // snapshots of a followed file.
   ContainerTree(std::shared_ptr<const RecordStore> store, TreeContext& cache, std::uint64_t number);
+  ~ContainerTree() override { destroy_views(); }  // joins the thread of keys/, which reads the store
+  ContainerTree(const ContainerTree&) = delete;
+  ContainerTree& operator=(const ContainerTree&) = delete;
 
   // Returns an upper bound on the values of its nodes, for InodeTable::wanted().
   std::uint64_t values() const;

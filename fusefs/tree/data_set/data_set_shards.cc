@@ -189,7 +189,7 @@ DataSet& DataSetShards::sizes() {
 Result<DataSetShards::Pointer> DataSetShards::container(const RequestContext& context, std::size_t shard) {
   if (auto known = containers_.find(shard)) return *known;
   ASSIGN_OR_RETURN(const auto store, set_.open(context, shard));
-  auto opened = std::make_shared<ContainerNode>();
+  auto opened = std::make_unique<ContainerNode>();
   opened->id = shard;
   opened->ownership = ownership(shard);
   // The data set itself has cache key 0.
@@ -201,7 +201,10 @@ Result<DataSetShards::Pointer> DataSetShards::container(const RequestContext& co
   opened->begin = opened->inode_begin = numbers_.begin(shard);
   opened->root_number = opened->root_inode = numbers_.directory(shard);
   opened->parent_inode = number_in(0, {NodeKind::kStatic, kShardDirectories});
-  return containers_.add(shard, std::move(opened));
+  // Its last user may be a thread of the loop, which must not join the thread of a view that hangs.
+  ASSIGN_OR_RETURN(auto closed,
+                   closers_.closed_later<const ContainerNode>(store->source().filesystem(), std::move(opened)));
+  return containers_.add(shard, std::move(closed));
 }
 
 }  // namespace recordfs

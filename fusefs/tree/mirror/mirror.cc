@@ -199,7 +199,8 @@ std::optional<FileType> Probes::listed_type(const MirroredListing::Name& entry, 
 
 Result<std::shared_ptr<Executor>> Closers::start(std::uint64_t filesystem) {
   const std::lock_guard lock(mutex_);
-  if (!is_ending_ && !sweeper_.joinable()) sweeper_ = start_thread([this] { run_sweeps(); });
+  if (is_ending_) return Error{.code = Code::kInterrupted, .detail = "the mount ends"};
+  if (!sweeper_.joinable()) sweeper_ = start_thread([this] { run_sweeps(); });
   auto found = executors_.find(filesystem);
   if (found == executors_.end() && filesystem != 0 && executors_.size() > kMostFilesystems) {
     found = std::prev(executors_.end());
@@ -220,13 +221,17 @@ void Closers::run_sweeps() {
 }
 
 void Closers::stop() {
+  decltype(executors_) executors;
+  std::thread sweeper;
   {
     const std::lock_guard lock(mutex_);
     is_ending_ = true;
+    executors.swap(executors_);
+    sweeper.swap(sweeper_);
   }
   ending_.notify_all();
-  if (sweeper_.joinable()) sweeper_.join();
-  for (const auto& [filesystem, executor] : executors_) executor->stop();
+  if (sweeper.joinable()) sweeper.join();
+  for (const auto& [filesystem, executor] : executors) executor->stop();
 }
 
 Mirror::Mirror(std::vector<MirroredDirectory> directories, MirrorSettings settings, bool is_root, TreeContext& cache,

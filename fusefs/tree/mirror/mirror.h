@@ -102,7 +102,7 @@ class Probes {
 };
 
 // Threads that close unused objects. Each filesystem that may hang has a thread of its own. None starts before the
-// first object, so that the process may still fork. Thread-safe, except for stop().
+// first object, so that the process may still fork. Thread-safe.
 class Closers {
  public:
   // Calls `sweep` every `period`, on a thread that waits for no filesystem.
@@ -112,7 +112,7 @@ class Closers {
   Closers& operator=(const Closers&) = delete;
 
   // Starts the thread of a filesystem, and the sweeps. `filesystem` is a result of Source::filesystem(). Fails with
-  // kOutOfMemory if the system provides no thread.
+  // kOutOfMemory if the system provides no thread, and with kInterrupted after stop().
   Result<std::shared_ptr<Executor>> start(std::uint64_t filesystem);
 
   // Returns a shared pointer to `thing`, which the filesystem's thread destroys. A container's destructor joins its
