@@ -115,6 +115,9 @@ Result<std::shared_ptr<const RecordStore>> GrowingFile::grow(const std::function
 
 Result<std::shared_ptr<const RecordStore>> GrowingFile::finish(const std::function<void()>& wake) {
   const std::shared_ptr<const RecordStore> nothing;
+  // The scan has a waiter already, however often the file changes meanwhile.
+  if (has_advanced_ && !*has_advanced_) return nothing;
+  has_advanced_.reset();
   for (;;) {
     const auto caught_up = next_->index().catch_up();
     if (caught_up) break;
@@ -123,7 +126,14 @@ Result<std::shared_ptr<const RecordStore>> GrowingFile::finish(const std::functi
       return nothing;
     }
     const WaitTicket& ticket = *caught_up.error().wait;
-    if (ticket.waitable->wait(ticket, wake) != 0) return nothing;
+    auto has_advanced = std::make_shared<std::atomic<bool>>(false);
+    const auto advance = [has_advanced, wake] {
+      *has_advanced = true;
+      wake();
+    };
+    if (ticket.waitable->wait(ticket, advance) == 0) continue;
+    has_advanced_ = std::move(has_advanced);
+    return nothing;
   }
   const bool is_more = !shows_the_same(*store_, *next_);
   const auto next = std::exchange(next_, nullptr);

@@ -1,6 +1,7 @@
 // A file that grows, as a series of snapshots (-o follow), and how to wait until it may have changed.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -61,6 +62,7 @@ class GrowingFile {
   std::shared_ptr<const RecordStore> store_;
   std::shared_ptr<const Source> next_file_;  // for the next snapshot, which is being scanned
   std::shared_ptr<const RecordStore> next_;
+  std::shared_ptr<std::atomic<bool>> has_advanced_;  // set with `wake`; null: the scan of next_ has no waiter
 };
 
 // Returns how long to rest after a check that took `look`: nine times as long, and at least 250 ms.

@@ -1,5 +1,6 @@
 #include "fusefs/glue/signals.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <ctime>
 #include <utility>
@@ -87,16 +88,21 @@ void Signals::stop() {
   watcher_.join();
 }
 
-// Returns the next signal, or kWake after a tick.
-int Signals::next(const sigset_t& awaited) const {
+// Returns the next signal, or kWake after a tick. Signals do not delay ticks, so they cannot postpone the end of an
+// unused mount.
+int Signals::next(const sigset_t& awaited) {
   if (watched_.tick.count() == 0) {
     const int number = ::sigwaitinfo(&awaited, nullptr);
     return number < 0 ? kWake : number;
   }
-  const timespec tick = timespec_of(watched_.tick);
-  const int number = ::sigtimedwait(&awaited, nullptr, &tick);
+  using Clock = std::chrono::steady_clock;
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(next_tick_ - Clock::now());
+  const timespec wait = timespec_of(std::max(left, std::chrono::milliseconds(0)));
+  const int number = ::sigtimedwait(&awaited, nullptr, &wait);
   if (number >= 0) return number;
-  if (errno == EAGAIN) watched_.ticked();
+  if (errno != EAGAIN) return kWake;
+  watched_.ticked();
+  next_tick_ = Clock::now() + watched_.tick;
   return kWake;
 }
 
@@ -104,6 +110,7 @@ void Signals::run(fuse_session* session, pthread_t loop) {
   sigset_t awaited = awaited_;
   sigaddset(&awaited, kWake);
   std::unique_lock lock(mutex_);
+  next_tick_ = std::chrono::steady_clock::now() + watched_.tick;
   int number = kWake;
   while (number == kWake || number == SIGUSR1 || (number == SIGHUP && watched_.hup)) {  // any process may send these
     lock.unlock();

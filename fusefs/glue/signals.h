@@ -49,11 +49,12 @@ class Signals {
 
  private:
   void run(fuse_session* session, pthread_t loop);
-  int next(const sigset_t& awaited) const;
+  int next(const sigset_t& awaited);
 
   sigset_t awaited_{};
   sigset_t before_{};
   Watched watched_;
+  std::chrono::steady_clock::time_point next_tick_;
   std::mutex mutex_;
   std::condition_variable changed_;
   bool stopped_ = false;

@@ -59,6 +59,16 @@ class Idle(mounting.Case):
         mounted = self.start()
         self.assert_stays_while(mounted, f"cd {mounted.point}/records")
 
+    def test_signals_do_not_postpone_the_end(self):
+        mounted = self.start()
+
+        def has_ended():
+            if mounted.daemon.poll() is None:
+                mounted.send(signal.SIGUSR1)
+            return mounted.daemon.poll() is not None
+        mounting.wait_for(has_ended, "the end")
+        self.assertEqual(mounted.wait(), 0)
+
     def test_signals_are_handled_between_two_checks(self):
         for number in (signal.SIGUSR1, signal.SIGTERM):
             mounted = self.start(options=["timeout=1000"])

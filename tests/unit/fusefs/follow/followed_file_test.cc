@@ -88,6 +88,20 @@ TEST(GrowingFile, GrowsWithoutAScanIfNothingWasCounted) {
   EXPECT_EQ(log.records(*store), 4u);
 }
 
+TEST(GrowingFile, HasOneWaiterHoweverOftenTheFileChanges) {
+  std::atomic<int> wakes{0};  // outlives the thread of the scan
+  FollowedLog log(20'000);
+  EXPECT_EQ(log.records(*log.followed().store()), 20'000u);
+  log.append(1);
+  const auto wake = [&wakes] { ++wakes; };
+  // The scan takes longer than the calls, unless the machine is busy.
+  for (int look = 0; look < 100; ++look) {
+    ASSERT_TRUE(log.followed().grow(wake));
+  }
+  while (log.followed().is_taking()) ASSERT_TRUE(log.followed().grow(wake));
+  EXPECT_LE(wakes, 1);
+}
+
 TEST(GrowingFile, DetectsThatItsNameIsAnotherFile) {
   FollowedLog log(3);
   EXPECT_TRUE(log.followed().is_at_its_path());
