@@ -19,9 +19,8 @@
 namespace recordfs {
 namespace {
 
-// Adds the parts of a container that has any. Reports what cannot be read.
+// Adds the parts of a container. Reports what cannot be read.
 void add_parts(const std::string& path, const RecordStore& store, Reporter& reporter, std::optional<PartCounts>& sum) {
-  if (!has_parts(store)) return;
   DamageReporter damage(path, store, reporter);
   const auto parts = count_parts(store, damage, reporter);
   if (!parts) return;
@@ -34,6 +33,17 @@ std::optional<ScalarSource> scalars_of(const RecordStore& store) {
   if (metadata == nullptr) return std::nullopt;
   return scalar_source(metadata->record_type({}).value_or(std::string_view()));
 }
+
+// Returns whether there are parts to count.
+bool has_parts(const RecordStore& store) { return PartCounts::has(store.schema()) || scalars_of(store); }
+
+// Reports that a file has nothing to count, so that its counts are not taken for zero.
+void report_none(const std::string& path, std::string_view detail, Reporter& reporter) {
+  const Error unsupported{.code = Code::kUnsupported, .detail = std::string(detail)};
+  reporter.fail(impact_of(unsupported), printable(path) + ": " + unsupported.detail);
+}
+
+constexpr std::string_view kNoParts = "its records have no parts, so there is nothing to count";
 
 // Counts the scalars of a record by their tags. Those that cannot be rows of a table are failures.
 void add_scalars(ScalarSource source, Bytes record, PartCounts& parts, std::vector<Error>& failures) {
@@ -52,13 +62,15 @@ void add_scalars(ScalarSource source, Bytes record, PartCounts& parts, std::vect
 
 }  // namespace
 
-bool has_parts(const RecordStore& store) { return PartCounts::has(store.schema()) || scalars_of(store); }
-
 std::optional<PartCounts> count_parts(const RecordStore& store, DamageReporter& damage, Reporter& reporter) {
   struct OfChunk {
     PartCounts parts;
     std::vector<Error> failures;
   };
+  if (!has_parts(store)) {
+    report_none(store.name(), kNoParts, reporter);
+    return std::nullopt;
+  }
   PartCounts sum;
   const auto scalars = scalars_of(store);
   const auto count = [&](const RequestContext& request, const IndexedChunk& indexed) -> OrderedResult {
@@ -67,7 +79,12 @@ std::optional<PartCounts> count_parts(const RecordStore& store, DamageReporter& 
     if (!chunk) counted->failures.push_back(chunk.error());
     for (std::uint64_t i = 0; chunk && i < (*chunk)->layout().records(); ++i) {
       const Extent extent = (*chunk)->layout().extent(i);
-      if (extent.size > store.schema().largest_record_with_parts) continue;
+      if (extent.size > store.schema().largest_record_with_parts) {
+        counted->failures.push_back(
+            {Code::kLimit, indexed.chunk.begin,
+             fmt::format("record {} of the chunk: {} bytes, too large to count its parts", i, extent.size)});
+        continue;
+      }
       const Error* const why = (*chunk)->layout().failure(i);
       const auto record =
           why != nullptr ? Result<Slice>(*why) : store.chunks().read(request, **chunk, extent.begin, extent.size);
@@ -98,11 +115,13 @@ std::optional<PartCounts> parts_of(SetReader& reader, Reporter& reporter) {
     const auto member = reader.member(shard, 0);
     if (!member) continue;
     has_scalars = has_scalars || scalars_of(*member->store);
-    if (!other && !has_parts(*member->store)) other = member->path;
-    add_parts(member->path, *member->store, reporter, sum);
+    if (has_parts(*member->store)) {
+      add_parts(member->path, *member->store, reporter, sum);
+    } else if (!other) {
+      other = member->path;
+    }
   }
-  const Error unsupported{.code = Code::kUnsupported, .detail = "no scalars, so no tags"};
-  if (has_scalars && other) reporter.fail(impact_of(unsupported), printable(*other) + ": " + unsupported.detail);
+  if (other) report_none(*other, has_scalars ? "no scalars, so no tags" : kNoParts, reporter);
   return sum;
 }
 

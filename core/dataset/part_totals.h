@@ -14,15 +14,12 @@
 
 namespace recordfs {
 
-// Returns whether there are parts to count: of records, or scalars by their tags.
-bool has_parts(const RecordStore& store);
-
-// Reads all records, and counts their parts. Reports damage, and what else cannot be read. Returns nullopt after
-// reporting why it failed. `damage` is of the container.
+// Reads all records, and counts their parts, or scalars by their tags. Reports damage, what else cannot be read, and
+// that the records have no parts. Returns nullopt after reporting why it failed. `damage` is of the container.
 std::optional<PartCounts> count_parts(const RecordStore& store, DamageReporter& damage, Reporter& reporter);
 
 // Counts the parts of the records of all shards that could be counted. Returns nullopt if none have parts. Reports
-// what cannot be read.
+// what cannot be read, and the first shard that has none.
 std::optional<PartCounts> parts_of(SetReader& reader, Reporter& reporter);
 
 // The same of a database in `directory`: counts the writes that its live tables and logs store, older ones of a key and

@@ -109,7 +109,7 @@ Result<JsonObject> info_of(const std::string& path, const RecordStore& store, co
   ASSIGN_OR_RETURN(auto info, container_info({}, store));
   DamageReporter reporter(path, store, context);
   if (options.scan) TRY(add_scanned(store, context.threads(), reporter, info));
-  if (options.tags && has_parts(store)) {
+  if (options.tags) {
     const auto parts = count_parts(store, reporter, context);
     if (parts) info.set("parts", parts_list(*parts));
   }
@@ -282,7 +282,8 @@ RunCommand declare_info(CLI::App& app) {
       "They are counted by name and type. A part is named as below `inside/ORDINAL` of a mount. Of databases, "
       "the changes of keys are counted by kind: of a directory, all that its live tables and logs store. Of "
       "logs of training, only the tags of scalars are counted, with the first and the last step. This reads all "
-      "records. In JSON, the list is `parts`. At most 1000 rows are kept; the rest is counted together.");
+      "records. In JSON, the list is `parts`. At most 1000 rows are kept; the rest is counted together. A file whose "
+      "records have no parts is reported, with exit status 5.");
   auto* const columns = app.add_flag(
       "--columns", options->columns,
       "count the values of the columns of all records\n"

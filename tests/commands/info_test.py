@@ -111,6 +111,17 @@ class Info(commands.Case):
         self.assertRegex(self.table("--tags", self.folder), r"(?m)^ +entries +records  part +type$")
         self.assertNotIn("parts", json.loads(self.good("info", "--json", self.folder)))
 
+    def test_tags_of_records_without_parts_are_not_taken_for_none(self):
+        path = commands.sample("riegeli/appended.riegeli")
+        message = "its records have no parts, so there is nothing to count"
+        for number in range(2):
+            (self.folder / f"set-{number:05}-of-00002.riegeli").symlink_to(path)
+        for words in ((path,), ("--json", path), (self.folder,), ("--json", self.folder)):
+            done = self.recordfs("info", "--tags", *words)
+            self.assertEqual(done.status, commands.PARTLY_DONE, words)
+            self.assertRegex(done.err, rf"\Arecordfs: [^\n]*riegeli: {message}\n\Z", words)
+            self.assertTrue(done.out, words)
+
     def test_tags_of_a_truncated_file_say_what_is_missing(self):
         for name in ("tfrecord/examples.tfrecord", "proio/c16-metadata.proio"):
             cut = commands.copy_of(name, self.folder)
