@@ -150,16 +150,36 @@ class ValueWriter {
     }
     writer_.end_list();
   }
+  // Bytes in base64 or hexadecimal must not get the name of another member: if NAME_base64 or NAME_hex is one, the
+  // bytes NAME are an object, as in a list.
   void operator()(const Value::Object& members) const {
+    const auto taken = names_with_suffix(members);
     writer_.begin_object();
     for (const Member& member : members) {
       if (writer_.is_full()) return;
-      write_member(member.name, member.value);
+      if (std::ranges::binary_search(taken, member.name) && std::holds_alternative<Bytes>(member.value.is)) {
+        writer_.name(member.name);
+        if (!writer_.skips_next()) write(member.value);
+      } else {
+        write_member(member.name, member.value);
+      }
     }
     writer_.end_object();
   }
 
  private:
+  // Returns the names that members have before "_base64" or "_hex", sorted.
+  static std::vector<std::string_view> names_with_suffix(const Value::Object& members) {
+    std::vector<std::string_view> names;
+    for (const Member& member : members) {
+      for (const std::string_view suffix : {"_base64", "_hex"}) {
+        if (member.name.ends_with(suffix)) names.push_back(member.name.substr(0, member.name.size() - suffix.size()));
+      }
+    }
+    std::ranges::sort(names);
+    return names;
+  }
+
   JsonWriter& writer_;
   const WriteMessage write_message_;
 };

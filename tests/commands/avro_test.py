@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Avro's own readers find the same records in the samples, and the same content: its Python package, and avrocat of its C
-library. Skipped without them."""
+"""The content of Avro records. Avro's own readers find the same in the samples: its Python package, and avrocat of its C
+library. Those are skipped without them."""
 import base64
 import json
 import shutil
@@ -62,6 +62,43 @@ def comparable(theirs, ours):
     if isinstance(theirs, list) and isinstance(ours, list) and len(theirs) == len(ours):
         return [comparable(*both) for both in zip(theirs, ours)]
     return ours
+
+
+def zigzag(number):
+    rest, out = number << 1 if number >= 0 else ~number << 1 | 1, b""
+    while rest >= 128:
+        rest, out = rest >> 7, out + bytes([rest & 127 | 128])
+    return out + bytes([rest])
+
+
+def sized(content):
+    return zigzag(len(content)) + content
+
+
+class Values(commands.Case):
+    def decoded(self, schema, record):
+        """Returns the decoded form of a file with one record, which must not repeat a name."""
+        def without_repetition(members):
+            self.assertEqual(len(dict(members)), len(members), members)
+            return dict(members)
+        path = self.folder / "one.avro"
+        header = b"Obj\x01" + zigzag(1) + sized(b"avro.schema") + sized(json.dumps(schema).encode()) + zigzag(0) + bytes(16)
+        path.write_bytes(header + zigzag(1) + sized(record) + bytes(16))
+        return json.loads(self.good("cat", "--json", path), object_pairs_hook=without_repetition)["decoded"]
+
+    def test_bytes_do_not_get_the_name_of_another_field(self):
+        fields = [{"name": "k", "type": "bytes"}, {"name": "k_base64", "type": "string"}]
+        self.assertEqual(self.decoded({"type": "record", "name": "R", "fields": fields}, sized(b"\xff") + sized(b"text")),
+                         {"k": {"base64": "/w=="}, "k_base64": "text"})
+        self.assertEqual(self.decoded({"type": "map", "values": "bytes"}, zigzag(2) + sized(b"k") + sized(b"\xff") + sized(b"k_base64") + sized(b"text") + zigzag(0)),
+                         {"k": {"base64": "/w=="}, "k_base64": "text"})
+
+    def test_invalid_logical_types_are_ignored(self):
+        for name in ("timestamp-foo-millis", "timestamp-", "timestamp-seconds", "local-timestamp"):
+            self.assertEqual(self.decoded({"type": "long", "logicalType": name}, zigzag(5)), 5, name)
+        for more in ({}, {"precision": 0}, {"precision": 2, "scale": 3}, {"precision": 2, "scale": -1}, {"scale": 1}):
+            self.assertEqual(self.decoded({"type": "bytes", "logicalType": "decimal", **more}, sized(b"a")), "a", more)
+        self.assertEqual(self.decoded({"type": "bytes", "logicalType": "decimal", "precision": 2, "scale": 1}, sized(b"a")), "9.7")
 
 
 class Oracles(commands.Case):

@@ -19,6 +19,7 @@ namespace {
 constexpr std::size_t kLargestSchema = 1 << 20;   // bytes
 constexpr std::size_t kMostSchemaValues = 65536;  // in its JSON
 constexpr std::uint32_t kDeepestSchema = 100;
+constexpr std::size_t kLongestName = 1024;  // bytes; each type in a namespace repeats its name
 
 constexpr std::uint32_t kDeepestRecord = 1000;  // values inside each other, of a record that is skipped
 constexpr std::uint64_t kMostDigits = 1000;     // of a decimal, after the point
@@ -98,6 +99,7 @@ class SchemaReader {
       node(index).least_size = primitive->size.value_or(1);
       return index;
     }
+    if (name.size() > 2 * kLongestName) return invalid("a name is too long");
     for (const std::string& known : {full_name(name, space), std::string(name)}) {
       if (const auto found = names_.find(known); found != names_.end()) return found->second;
     }
@@ -113,6 +115,7 @@ class SchemaReader {
     } else if (json.find("namespace") != nullptr) {
       space = json.string("namespace");
     }
+    if (name.size() > kLongestName || space.size() > kLongestName) return invalid("a name is too long");
     std::string full = full_name(name, space);
     if (!is_utf8(full)) return invalid("a type without a name");
     const Index index = new_node(type, full);
@@ -203,6 +206,8 @@ class SchemaReader {
       ASSIGN_OR_RETURN(const auto made, add(branch, space));
       node(index).inner.push_back(made);
     }
+    const auto is_object = [this](Index branch) { return node(branch).is_object(); };
+    node(index).has_several_objects = std::ranges::count_if(node(index).inner, is_object) > 1;
     return index;
   }
 
@@ -214,7 +219,9 @@ class SchemaReader {
     const bool is_fixed = made.type == Type::kFixed;
     const auto unit = name.ends_with("-millis") ? 1000u : name.ends_with("-micros") ? 1000000u : 1000000000u;
     const auto is_moment = [&](std::string_view prefix) {
-      return is_long && name.starts_with(prefix) && (name.ends_with("-nanos") || unit != 1000000000u);
+      if (!is_long || !name.starts_with(prefix)) return false;
+      const std::string_view word = name.substr(prefix.size());
+      return word == "millis" || word == "micros" || word == "nanos";
     };
     made.unit = name == "decimal" ? json.number("scale").value_or(0) : unit;
     if (is_int && name == "date") made.logical = Logical::kDate;
@@ -223,7 +230,10 @@ class SchemaReader {
     if (is_moment("local-timestamp-")) made.logical = Logical::kLocalTimestamp;
     if (is_fixed && name == "uuid" && made.fixed_size == 16u) made.logical = Logical::kUuid;
     if (is_fixed && name == "duration" && made.fixed_size == 12u) made.logical = Logical::kDuration;
-    const bool may_be_decimal = is_fixed || made.type == Type::kBytes;
+    const auto precision = json.number("precision");
+    const bool has_scale = json.find("scale") == nullptr || json.number("scale");
+    const bool may_be_decimal =
+        (is_fixed || made.type == Type::kBytes) && has_scale && precision && *precision > 0 && made.unit <= *precision;
     if (may_be_decimal && name == "decimal" && made.unit <= kMostDigits) made.logical = Logical::kDecimal;
   }
 

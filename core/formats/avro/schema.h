@@ -79,6 +79,9 @@ class Schema {
     std::optional<std::uint64_t> fixed_size{};  // if all values have one size
     std::vector<SkipStep> steps{};              // of a record, with records of one step replaced by it
     std::uint64_t bytes_after = 0;              // after the last step
+    bool has_several_objects = false;           // a union: records or maps
+
+    bool is_object() const { return type == Type::kRecord || type == Type::kMap; }
   };
 
   std::vector<Node> nodes_;  // the first one is the top

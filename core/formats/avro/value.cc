@@ -96,6 +96,7 @@ class ValueMaker {
       : schema_(schema),
         cursor_(record),
         room_(limits.parts_per_record),
+        text_room_(limits.metadata_bytes),
         deepest_(kLevelsOfAnObject * limits.nesting_depth) {}
 
   Result<Value> run() {
@@ -168,27 +169,30 @@ class ValueMaker {
     const Bytes content = cursor_.take(size);
     if (!cursor_.ok()) return no_record();
     if (node.logical == Logical::kDecimal && content.size() <= kLongestDecimal) {
-      return Value{decimal_text(content, node.unit)};
+      return made_text(decimal_text(content, node.unit));
     }
     if (node.logical == Logical::kUuid) return Value{uuid_text(content)};
     return node.logical == Logical::kDuration ? duration(content) : Value{content};
   }
 
+  // Returns a text that a few bytes of the record stand for.
+  Result<Value> made_text(std::string text) {
+    if (text.size() > text_room_) return Error{Code::kLimit, 0, "the record has too much text"};
+    text_room_ -= text.size();
+    return Value{std::move(text)};
+  }
+
   Result<Value> symbol(const Node& node) {
     const auto index = read_index(cursor_, node.words.size());
     if (!index) return no_record();
-    return Value{node.words[*index]};
+    return made_text(node.words[*index]);
   }
 
   // A branch that is an object has its type's name around it, if others are objects too.
   Result<Value> branch(const Node& node, std::uint32_t depth) {
     const auto index = read_index(cursor_, node.inner.size());
     if (!index) return no_record();
-    const auto is_object = [this](std::uint32_t inner) {
-      const Type type = schema_.nodes_[inner].type;
-      return type == Type::kRecord || type == Type::kMap;
-    };
-    const bool has_name = is_object(node.inner[*index]) && std::ranges::count_if(node.inner, is_object) > 1;
+    const bool has_name = node.has_several_objects && schema_.nodes_[node.inner[*index]].is_object();
     ASSIGN_OR_RETURN(auto value, make(node.inner[*index], depth + (has_name ? kLevelsOfAnObject : 0)));
     if (!has_name) return value;
     Value::Object members;
@@ -254,7 +258,8 @@ class ValueMaker {
 
   const Schema& schema_;
   Cursor cursor_;
-  std::uint64_t room_;  // for values
+  std::uint64_t room_;       // for values
+  std::uint64_t text_room_;  // in bytes, for texts that are not in the record
   const std::uint32_t deepest_;
 };
 

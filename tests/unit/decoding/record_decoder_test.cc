@@ -88,6 +88,16 @@ TEST(RecordDecoder, ValuesOfTheFormatAreShown) {
   EXPECT_EQ(members(decoder, "\xff"), R"(,"decoded_base64":"/w==")");
 }
 
+TEST(RecordDecoder, BytesDoNotGetTheNameOfAnotherMember) {
+  TypedRecords records;
+  records.schema.value = [](Bytes record, ValueForm) -> Result<Value> {
+    return Value{Value::Object{{"a", {record}}, {"a_base64", {std::string("x")}}, {"b", {record}}}};
+  };
+  const RecordDecoder decoder(records.schema, &records);
+  EXPECT_EQ(members(decoder, "\xff"), R"(,"decoded":{"a":{"base64":"/w=="},"a_base64":"x","b_base64":"/w=="})");
+  EXPECT_EQ(members(decoder, "t"), R"(,"decoded":{"a":{"text":"t"},"a_base64":"x","b":"t"})");
+}
+
 TEST(RecordDecoder, RecordOfAnUnexpectedKindMayStillBeAMessage) {
   TypedRecords records;
   records.schema.value = [](Bytes, ValueForm) -> Result<Value> {
