@@ -13,21 +13,6 @@ namespace {
 // must not make two names equal.
 bool is_name(std::string_view key) { return is_utf8(key) && !key.ends_with("_base64") && !key.ends_with("_hex"); }
 
-ChunkMetadata fitting(std::vector<Attribute> attributes) {
-  ChunkMetadata metadata;
-  std::uint64_t left = ChunkMetadata::kMostBytes;
-  for (Attribute& attribute : attributes) {
-    const std::uint64_t size = std::uint64_t{attribute.key.size()} + attribute.value.size();
-    if (size > left) {
-      ++metadata.omitted;
-      continue;
-    }
-    left -= size;
-    metadata.attributes.push_back(std::move(attribute));
-  }
-  return metadata;
-}
-
 }  // namespace
 
 void add_metadata(const ChunkMetadata& metadata, Value::Object& members) {
@@ -59,10 +44,10 @@ Result<std::shared_ptr<const ChunkMetadata>> ChunkMetadataReader::at(const Reque
                                                                      const ChunkInfo& chunk) const {
   if (metadata_ == nullptr) return std::shared_ptr<const ChunkMetadata>();
   if (auto known = recent_.find(chunk.begin)) return std::move(*known);
-  auto attributes = metadata_->attributes_at(context, chunk);
+  auto attributes = metadata_->short_attributes_at(context, chunk, ChunkMetadata::kMostBytes);
   if (!attributes && !is_permanent(attributes.error().code)) return std::move(attributes).error();
-  auto read =
-      attributes ? fitting(std::move(*attributes)) : ChunkMetadata{.error = printable(to_string(attributes.error()))};
+  auto read = attributes ? ChunkMetadata{.attributes = attributes->attributes(), .omitted = attributes->omitted()}
+                         : ChunkMetadata{.error = printable(to_string(attributes.error()))};
   return recent_.add(chunk.begin, std::make_shared<const ChunkMetadata>(std::move(read)));
 }
 

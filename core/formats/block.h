@@ -122,11 +122,8 @@ class BlockContainer : public Container {
   Result<Verification> verify(const RequestContext& context, const ChunkInfo& chunk) const override {
     if (is_head(chunk)) return Verification::kNoChecksum;
     ASSIGN_OR_RETURN(const auto decoded, decode(context, chunk));
-    const Layout& layout = decoded->layout();
-    for (std::uint64_t i = 0; layout.has_failures() && i < layout.records(); ++i) {
-      if (const Error* const failure = layout.failure(i)) return *failure;
-    }
-    const bool is_checked = traits().records_have_checksums && layout.has_checksum();
+    if (const Error* const failure = decoded->layout().first_failure()) return *failure;
+    const bool is_checked = traits().records_have_checksums && decoded->layout().has_checksum();
     return is_checked ? Verification::kVerified : Verification::kNoChecksum;
   }
 

@@ -57,6 +57,8 @@ class Layout {
   // Returns why a record cannot be read; null if it can be. REQUIRES: index < records().
   const Error* failure(std::uint64_t index) const;
   bool has_failures() const { return !failures_.empty(); }
+  // Returns why the first such record cannot be read; null if all can be.
+  const Error* first_failure() const { return failures_.empty() ? nullptr : &failures_.begin()->second.why; }
   // Returns false if set_unchecked() was called.
   bool has_checksum() const { return has_checksum_; }
   // Returns the index of the record that holds byte `offset` of the payload (an empty record holds none); records()

@@ -12,6 +12,24 @@ std::string_view to_string(DamageClass damage_class) {
   return "damage";
 }
 
+void ShortAttributes::add(const View& attribute) {
+  const std::uint64_t size = std::uint64_t{attribute.key.size()} + attribute.value.size();
+  if (size > left_) {
+    ++omitted_;
+    return;
+  }
+  left_ -= size;
+  attributes_.push_back({std::string(attribute.key), std::string(attribute.type), std::string(attribute.value)});
+}
+
+Result<ShortAttributes> Metadata::short_attributes_at(const RequestContext& context, const ChunkInfo& chunk,
+                                                      std::uint64_t most_bytes) const {
+  ASSIGN_OR_RETURN(const auto all, attributes_at(context, chunk));
+  ShortAttributes attributes(most_bytes);
+  for (const Attribute& attribute : all) attributes.add({attribute.key, attribute.type, attribute.value});
+  return attributes;
+}
+
 Result<std::optional<ChunkInfo>> Container::locate(const RequestContext&, Position) const {
   return std::optional<ChunkInfo>{};
 }

@@ -40,6 +40,28 @@ struct Attribute {
   std::optional<std::uint64_t> number{};  // the value, if its bytes are a binary number
 };
 
+// The attributes that are short enough to be repeated in each record of a chunk.
+class ShortAttributes {
+ public:
+  struct View {
+    std::string_view key, type{}, value;
+  };
+
+  // `most_bytes`: of keys and values together.
+  explicit ShortAttributes(std::uint64_t most_bytes) : left_(most_bytes) {}
+  // Adds an attribute if it fits, and otherwise counts it.
+  void add(const View& attribute);
+
+  // In the order in which they were added.
+  const std::vector<Attribute>& attributes() const { return attributes_; }
+  std::uint64_t omitted() const { return omitted_; }
+
+ private:
+  std::vector<Attribute> attributes_;
+  std::uint64_t left_;
+  std::uint64_t omitted_ = 0;
+};
+
 // The metadata of one container, read on demand. Const and thread-safe, lives as long as the container. All functions
 // but varies() and has_descriptors() may read; they fail with kDamage, kUnsupported or kLimit if the metadata cannot
 // be read, and with kIo, kChanged, kOutOfMemory.
@@ -57,6 +79,9 @@ class Metadata {
   virtual Result<std::vector<Attribute>> attributes_at(const RequestContext& context, const ChunkInfo&) const {
     return attributes(context, nullptr);
   }
+  // The same, but only attributes that are short. A container whose metadata may be large copies no others.
+  virtual Result<ShortAttributes> short_attributes_at(const RequestContext& context, const ChunkInfo& chunk,
+                                                      std::uint64_t most_bytes) const;
 
   // Returns the full name of the protobuf type of every record. Empty if the container does not state it, or if the
   // metadata that states it is damaged. Valid as long as the container. Fails only with errors that may pass, as kIo.

@@ -81,9 +81,9 @@ class Stream final : public Container, private Metadata {
   }
 
   Result<Verification> verify(const RequestContext& context, const ChunkInfo& chunk) const override {
-    if (is_plain(chunk)) return Verification::kNoChecksum;
-    ASSIGN_OR_RETURN(const auto decoded, decode(context, chunk));
-    return decoded->layout().has_checksum() ? Verification::kVerified : Verification::kNoChecksum;
+    ASSIGN_OR_RETURN(const auto layout, this->layout(context, chunk));
+    if (const Error* const failure = layout.first_failure()) return *failure;
+    return !is_plain(chunk) && layout.has_checksum() ? Verification::kVerified : Verification::kNoChecksum;
   }
 
   Result<std::shared_ptr<const Chunk>> decode(const RequestContext& context, const ChunkInfo& chunk) const override {
@@ -131,6 +131,12 @@ class Stream final : public Container, private Metadata {
   Result<std::vector<Attribute>> attributes_at(const RequestContext& context, const ChunkInfo& chunk) const override {
     ASSIGN_OR_RETURN(const auto fold, folds_.at(context, chunk));
     return fold->metadata();
+  }
+
+  Result<ShortAttributes> short_attributes_at(const RequestContext& context, const ChunkInfo& chunk,
+                                              std::uint64_t most_bytes) const override {
+    ASSIGN_OR_RETURN(const auto fold, folds_.at(context, chunk));
+    return fold->short_metadata(most_bytes);
   }
 
   bool has_descriptors() const override { return true; }

@@ -138,6 +138,12 @@ std::vector<Attribute> Fold::metadata() const {
   return attributes;
 }
 
+ShortAttributes Fold::short_metadata(std::uint64_t most_bytes) const {
+  ShortAttributes attributes(most_bytes);
+  for (const auto& [key, value] : metadata_) attributes.add({.key = key, .value = *value});
+  return attributes;
+}
+
 std::string Fold::file_descriptor_set(const Limits& limits) const {
   std::string set;
   std::set<std::string_view> begun;

@@ -25,6 +25,8 @@ class Fold {
 
   // Returns the metadata, sorted by key.
   std::vector<Attribute> metadata() const;
+  // The same, but only what is short: Metadata::short_attributes_at().
+  ShortAttributes short_metadata(std::uint64_t most_bytes) const;
   // Returns the descriptors as one google.protobuf.FileDescriptorSet, each file after its imports; "" if there are
   // none.
   std::string file_descriptor_set(const Limits& limits) const;

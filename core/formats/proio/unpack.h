@@ -17,8 +17,7 @@ namespace recordfs::proio {
 // positions in errors are 0. Thread-safe. REQUIRES: compression != kCompressionNone.
 Result<Buffer> unpack(const RequestContext& context, std::uint32_t compression, Bytes stored, const Limits& limits);
 
-// Returns whether a checksum covers the data of a compressed payload. `head`: its first 5 bytes, or more.
-// Thread-safe.
-bool is_checksummed(std::uint32_t compression, Bytes head);
+// Returns whether checksums cover all data of a compressed payload, which may have several frames. Thread-safe.
+bool is_checksummed(std::uint32_t compression, Bytes stored);
 
 }  // namespace recordfs::proio

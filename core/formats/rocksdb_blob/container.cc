@@ -72,10 +72,7 @@ class BlobFile final : public FramedContainer<Wire> {
     if (wire().are_stored() && chunk.records != 0u) return verify_records(context, chunk);
     ASSIGN_OR_RETURN(const auto decoded, decode(context, chunk));
     if (chunk.begin == 0) return Verification::kNoChecksum;
-    const Layout& layout = decoded->layout();
-    for (std::uint64_t i = 0; layout.has_failures() && i < layout.records(); ++i) {
-      if (const Error* const failure = layout.failure(i)) return *failure;
-    }
+    if (const Error* const failure = decoded->layout().first_failure()) return *failure;
     return Verification::kVerified;
   }
 

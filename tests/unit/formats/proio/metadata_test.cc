@@ -203,6 +203,16 @@ std::string set_of(const Strings& files) {
   return set;
 }
 
+TEST(Metadata, OnlyWhatIsShortIsCopiedForRecords) {
+  const std::string bytes = bucket({.metadata = {{"a", "1"}, {"large", std::string(100, 'x')}, {"z", "2"}}});
+  const auto container = open_bytes(bytes);
+  const auto buckets = read_all(*container, bytes.size()).buckets;
+  const auto some = container->metadata()->short_attributes_at({}, buckets[0], 4);
+  ASSERT_TRUE(some);
+  EXPECT_EQ(describe(some->attributes()), (Strings{"a=1", "z=2"}));
+  EXPECT_EQ(some->omitted(), 1u);
+}
+
 TEST(Descriptors, AreTheNewestOfEachNameUpToTheBucket) {
   const std::string old = file_descriptor("base", {}), base = file_descriptor("base", {"elsewhere"});
   const std::string bytes = bucket({.events = {"x"}}) + bucket({.file_descriptors = {old}}) +
