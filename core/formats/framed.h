@@ -72,8 +72,9 @@ namespace framed {
 
 inline constexpr std::uint64_t kRunSize = 256u << 10;      // largest run of several records, as stored and as decoded
 inline constexpr std::uint64_t kMostVerified = 64u << 20;  // a longer record is accepted by its header alone
-inline constexpr std::uint64_t kFirstSearched = 1u << 10;  // bytes; most searches end within this
-inline constexpr std::uint64_t kSearchWindow = 64u << 10;  // bytes
+inline constexpr std::uint64_t kMostCompared = 2 * kMostVerified;  // of all candidates of one call of search()
+inline constexpr std::uint64_t kFirstSearched = 1u << 10;          // bytes; most searches end within this
+inline constexpr std::uint64_t kSearchWindow = 64u << 10;          // bytes
 
 // Returns a reader of headers, from windows that suit the distances between them.
 inline WindowedReader header_reader(const Source& source) { return {source, 512, 64u << 10}; }
@@ -101,13 +102,14 @@ Result<std::optional<typename Wire::Header>> header_at(const RequestContext& con
   return header && header->fits(end - at) ? header : std::nullopt;
 }
 
-// Finds the first record at or after `from` that ends at or before `end`. Reads about `budget` bytes, and the content
-// of the record that it finds. Fails as Source does. Any thread.
+// Finds the first record at or after `from` that ends at or before `end`. Reads about `budget` bytes, and at most
+// kMostCompared more to compare contents with their checksums: a file may have a false header every few bytes, and the
+// search must still advance by `budget`. Fails as Source does. Any thread.
 template <FramedWire Wire>
 Result<ResyncResult> search(const RequestContext& context, const Source& source, Position from, Position end,
                             std::uint64_t budget) {
   WindowedReader windows(source, kFirstSearched, kSearchWindow);
-  std::uint64_t verified = 0;
+  std::uint64_t compared = 0;
   const auto find = [end](Bytes window) {
     for (std::size_t offset = 0; window.size() - offset >= Wire::kHeaderSize; ++offset) {
       if (Wire::may_be_header(window.data() + offset, end) && Wire::parse(window.subspan(offset))) return offset;
@@ -118,11 +120,12 @@ Result<ResyncResult> search(const RequestContext& context, const Source& source,
     const auto header = Wire::parse(bytes);
     if (!header || at >= end || !header->fits(end - at)) return at + 1;
     if (!Wire::kConfirmsByContent || header->size() > kMostVerified) return at;
+    if (header->size() > kMostCompared - compared) return at + 1;
+    compared += header->size();
     ASSIGN_OR_RETURN(const auto sound, Wire::is_sound(context, source, at, *header));
-    verified += header->size();
     return sound ? at : at + 1;
   };
-  const auto is_spent = [&](Position) { return windows.bytes_read() + verified >= budget; };
+  const auto is_spent = [&](Position) { return windows.bytes_read() >= budget; };
   return resync(context, windows, from, {Wire::kLeastSize, find, test, is_spent});
 }
 

@@ -22,9 +22,11 @@ namespace {
 
 // A chunk ends with the first record that ends after this many stored bytes.
 constexpr std::uint64_t kChunkSize = 64u << 10;
-constexpr std::size_t kDecodedPiece = 32u << 10;      // bytes decoded at once
-constexpr std::uint64_t kLargeRecord = 1u << 20;      // a longer record is a chunk alone; must exceed a piece
-constexpr std::uint64_t kMostFound = 64u << 20;       // largest record that a search accepts
+constexpr std::size_t kDecodedPiece = 32u << 10;  // bytes decoded at once
+constexpr std::uint64_t kLargeRecord = 1u << 20;  // a longer record is a chunk alone; must exceed a piece
+constexpr std::uint64_t kMostFound = 64u << 20;   // largest record that a search accepts
+// Bytes decoded to compare candidates in one step of a search. A file may have a false header every few bytes.
+constexpr std::uint64_t kMostCompared = 2 * kMostFound;
 constexpr std::uint64_t kCheckpointSpan = 16u << 20;  // decoded bytes between checkpoints while skipping far ahead
 
 std::optional<CodecId> codec_of(Bytes head) {
@@ -223,10 +225,7 @@ class CompressedFile final : public Container {
 
   Result<Verification> verify(const RequestContext& context, const ChunkInfo& chunk) const override {
     ASSIGN_OR_RETURN(const auto decoded, decode(context, chunk));
-    const Layout& layout = decoded->layout();
-    for (std::uint64_t i = 0; layout.has_failures() && i < layout.records(); ++i) {
-      if (const Error* failure = layout.failure(i)) return *failure;
-    }
+    if (const Error* const failure = decoded->layout().first_failure()) return *failure;
     return Verification::kVerified;
   }
 
@@ -278,6 +277,7 @@ class CompressedFile final : public Container {
     ASSIGN_OR_RETURN(auto reading, at(context, begin));
     ASSIGN_OR_RETURN(auto window, Buffer::allocate(context, kHeaderSize - 1 + kDecodedPiece));
     std::string reason = "a length that does not match its checksum";
+    std::uint64_t compared = 0;
     std::size_t held = 0;  // bytes of the window from before this piece
     Checkpoint held_from{};
     for (bool goes_on = true; goes_on;) {
@@ -290,7 +290,11 @@ class CompressedFile final : public Container {
       ASSIGN_OR_RETURN(const auto got, reading.read(context, window.span().subspan(held, kDecodedPiece)));
       const Bytes bytes = window.view().first(held + got);
       for (std::size_t i = 0; i + kHeaderSize <= bytes.size(); ++i) {
-        if (!sound_length(bytes.subspan(i))) continue;
+        const auto length = sound_length(bytes.subspan(i));
+        if (!length || *length > kMostFound) continue;
+        const std::uint64_t cost = kDecodedPiece + *length;  // from the checkpoint to the end of the record
+        if (cost > kMostCompared - compared) continue;
+        compared += cost;
         ASSIGN_OR_RETURN(auto record, Inflating::from(*source_, codec_, i < held ? held_from : here));
         TRY(go_to(context, record, first + i));
         const Position found = std::max(record.stored(), key.position + 1);

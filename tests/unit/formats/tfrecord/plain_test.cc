@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/unit/formats/tfrecord/files.h"
+#include "tests/unit/support/counting_source.h"
 
 namespace recordfs::tfrecord {
 namespace {
@@ -105,6 +106,21 @@ TEST(PlainTFRecord, SearchContinuesInTheNextStep) {
   EXPECT_EQ(all.records, (Records{"one", "two"}));
   ASSERT_EQ(all.damage.size(), 1u);
   EXPECT_EQ(all.damage[0].end - all.damage[0].begin, 500000u);
+}
+
+// Each header claims half of the file, and its checksum is right. A search that compared all of that with the checksum
+// for each header would read the file tens of thousands of times.
+TEST(PlainTFRecord, FalseHeadersAreNotAllCompared) {
+  const std::string header = with_checksum(number(512u << 10, 8));
+  std::string bytes = framed("one") + std::string(header.size(), 'x');
+  while (bytes.size() < 1u << 20) bytes += header;
+  const auto source = std::make_shared<testing::CountingSource>(bytes);
+  const auto container = kFormat.open({}, source, Limits{});
+  ASSERT_TRUE(container);
+  EXPECT_EQ(testing::scan_all(**container).chunks.size(), 1u);
+  EXPECT_LT(source->take_read_bytes(), 200 * bytes.size());
+  const Reading some = read_bytes(framed("one") + std::string(header.size(), 'x') + header + header + framed("two"));
+  EXPECT_EQ(some.records, (Records{"one", "two"}));
 }
 
 }  // namespace
