@@ -12,7 +12,7 @@ import riegeli  # noqa: E402
 
 SOUND = HERE / "corpus/riegeli/transposed_brotli_bucket_0.riegeli"
 FIRST_CHUNK, HEADER = 64, 40
-IN_A_BUCKET = 4085  # of other fields than those of the type M, in the data of the first chunk
+IN_A_BUCKET = 21298  # of other fields than those of the type M and after them, in the data of the first chunk
 INT64, UINT64 = 3, 4
 
 

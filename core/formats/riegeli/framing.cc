@@ -254,6 +254,17 @@ Result<std::optional<Place>> Framing::search_inside(const RequestContext& contex
   return std::optional<Place>{};
 }
 
+// A chunk may end at another one inside it only if its data does not match its hash. That is not verified, and not
+// assumed, if little of it would remain: a file could have such chunks every few bytes, and each would be hashed.
+Result<bool> Framing::may_end_at(const RequestContext& context, const ChunkInfo& chunk, Position end) const {
+  constexpr std::uint64_t kMostHashed = 1024;  // bytes for each byte that remains
+  if (end != chunk.begin && chunk.stored_size / kMostHashed > end - chunk.begin) return false;
+  const auto data = verify_data(context, source_, chunk);
+  if (data) return false;
+  if (!is_permanent(data.error().code)) return data.error();
+  return true;
+}
+
 // If the data does not match its hash, blocks may have shifted; "broken block headers" are then ordinary data. If also
 // no chunk begins at the end of this one, bytes may have been deleted from it. The next chunk then begins before that
 // end.
@@ -266,16 +277,17 @@ Result<Step> Framing::step_over(const RequestContext& context, SoundChunk sound)
   ASSIGN_OR_RETURN(const auto goes_on, is_sound_or_end(context, {info.end, place.phase}));
   const bool is_doubtful = !goes_on || !sound.broken_block_headers.empty();
   if (is_doubtful && info.stored_size <= kMostInside) {
-    auto data = verify_data(context, source_, info);
-    if (!data && !is_permanent(data.error().code)) return std::move(data).error();
     Position least = info.begin;
-    for (Position block = block_at_or_after(least + 1, place.phase); !data && block < info.end; block += kBlockSize) {
+    for (Position block = block_at_or_after(least + 1, place.phase); block < info.end; block += kBlockSize) {
       const bool is_broken = std::ranges::find(sound.broken_block_headers, block, &DamagedRegion::begin) !=
                              sound.broken_block_headers.end();
       if (!is_broken) least = block + kBlockHeaderSize;
     }
-    ASSIGN_OR_RETURN(const auto next, data ? std::optional<Place>{}
-                                           : search_inside(context, place, least, goes_on ? info.begin + 1 : info.end));
+    ASSIGN_OR_RETURN(auto next, search_inside(context, place, least, goes_on ? info.begin + 1 : info.end));
+    if (next) {
+      ASSIGN_OR_RETURN(const auto is_shorter, may_end_at(context, info, next->begin));
+      if (!is_shorter) next.reset();
+    }
     if (next && next->begin == info.begin) {
       ASSIGN_OR_RETURN(auto other, go_on(context, place, *next, kOtherPhase));
       if (other) return *std::move(other);

@@ -110,6 +110,8 @@ class Framing {
   Result<BlockCheck> check_blocks(const RequestContext& context, Place place, Position content_end,
                                   Position chunk_end) const;
   Result<Step> search(const RequestContext& context, Place damaged, const LostChunk& lost, std::uint64_t state) const;
+  // Returns whether a chunk that declares a later end may end at `end`, where another one begins.
+  Result<bool> may_end_at(const RequestContext& context, const ChunkInfo& chunk, Position end) const;
   // Returns the place of a chunk inside `outer`, whose data is damaged or whose end is missing.
   Result<std::optional<Place>> search_inside(const RequestContext& context, Place outer, Position least,
                                              Position end) const;

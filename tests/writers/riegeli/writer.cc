@@ -36,6 +36,13 @@ std::string header_of(const ChunkSpec& chunk) {
                    word(chunk.decoded_data_size));
 }
 
+// Returns a Brotli stream with a window of 64 KiB and one uncompressed meta-block (RFC 7932, 9.2). REQUIRES: 1 to 65536
+// bytes.
+std::string brotli_stream(std::string_view content) {
+  const std::uint64_t head = (content.size() - 1) << 4 | std::uint64_t{1} << 20;
+  return word(head).substr(0, 3) + std::string(content) + '\x03';
+}
+
 }  // namespace
 
 std::string varint(std::uint64_t value) {
@@ -46,6 +53,7 @@ std::string varint(std::uint64_t value) {
 }
 
 std::string unit(std::string_view content, char compression_type) {
+  if (compression_type == 'b') return varint(content.size()) + (content.empty() ? "\x06" : brotli_stream(content));
   if (compression_type != 'z') return std::string(content);
   std::string frame(ZSTD_compressBound(content.size()), '\0');
   frame.resize(ZSTD_compress(frame.data(), frame.size(), content.data(), content.size(), 3));

@@ -26,7 +26,7 @@ std::string varint(std::uint64_t value);
 // Returns the data of a simple chunk. `compression_type` is 0 or 'z'.
 ChunkSpec simple_chunk(const std::vector<std::string>& records, char compression_type = 0);
 
-// Returns a part of chunk data; with 'z', its size and a zstd frame.
+// Returns a part of chunk data; with 'z' or 'b', its size and a zstd frame or a Brotli stream.
 std::string unit(std::string_view content, char compression_type);
 
 class Writer {

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "core/codec/codec.h"
+
 namespace recordfs::riegeli::transposed {
 namespace {
 
@@ -142,7 +144,20 @@ Result<LazyBuffers> LazyBuffers::parse(const RequestContext& context, Cursor& he
   return buffers;
 }
 
+Result<void> LazyBuffers::check_sizes_before(const RequestContext& context, std::size_t bucket) {
+  for (; checked_ < bucket; ++checked_) {
+    const Bucket& before = buckets_[checked_];
+    const bool is_whole = before.is_open && before.stream == nullptr;
+    if (is_whole || codec_ == CodecId::kNone || codec_ == CodecId::kSnappy) continue;
+    ASSIGN_OR_RETURN(const auto stream, unit_stream(codec_, before.stored));
+    if (codec_ == CodecId::kZstd && zstd_content_size(stream) == before.size) continue;
+    TRY(content_of(context, before));
+  }
+  return {};
+}
+
 Result<Bytes> LazyBuffers::open(const RequestContext& context, std::size_t buffer) {
+  TRY(check_sizes_before(context, places_[buffer].bucket));
   const auto begin = static_cast<std::size_t>(places_[buffer].begin);
   const auto size = static_cast<std::size_t>(places_[buffer].size);
   ASSIGN_OR_RETURN(const auto front, front_of(context, buckets_[places_[buffer].bucket], begin + size));
@@ -174,12 +189,16 @@ Result<void> LazyBuffers::open_front(const RequestContext& context, Bucket& buck
   return {};
 }
 
-Result<void> LazyBuffers::open(const RequestContext& context, Bucket& bucket) const {
+Result<UnitContent> LazyBuffers::content_of(const RequestContext& context, const Bucket& bucket) const {
   auto content = open_unit(context, codec_, bucket.stored, bucket.size);
   if (!content && content.error().code == Code::kLimit) return damage("a bucket is longer than it declares");
   if (!content) return std::move(content).error();
   if (content->bytes().size() != bucket.size) return damage("a bucket is shorter than it declares");
-  bucket.content = std::move(*content);
+  return content;
+}
+
+Result<void> LazyBuffers::open(const RequestContext& context, Bucket& bucket) const {
+  ASSIGN_OR_RETURN(bucket.content, content_of(context, bucket));
   return {};
 }
 

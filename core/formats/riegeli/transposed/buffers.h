@@ -40,8 +40,8 @@ Result<Buffers> open_buffers(const RequestContext& context, Cursor& header, Curs
 // Buffers whose buckets are decompressed when they are needed. Not thread-safe.
 class LazyBuffers {
  public:
-  // Reads as open_buffers() does, but relies on the sizes that the buckets declare. Fails also with kDamage if these
-  // disagree with the buffers. `data` must outlive the result.
+  // Reads as open_buffers() does, but places the buffers by the sizes that the buckets declare. Fails also with kDamage
+  // if these disagree with the buffers. `data` must outlive the result.
   static Result<LazyBuffers> parse(const RequestContext& context, Cursor& header, Cursor& data, CodecId codec,
                                    const BufferLimits& limits);
 
@@ -68,6 +68,11 @@ class LazyBuffers {
     std::uint64_t size = 0;
   };
 
+  // Fails if a bucket before this one has another size than it declares, since the buffers would be in other places.
+  // Decompresses those whose streams do not state their sizes.
+  Result<void> check_sizes_before(const RequestContext& context, std::size_t bucket);
+  // Decompresses a bucket, which must have the size that it declares.
+  Result<UnitContent> content_of(const RequestContext& context, const Bucket& bucket) const;
   // Returns the first `size` bytes of a bucket, or more.
   Result<Bytes> front_of(const RequestContext& context, Bucket& bucket, std::size_t size) const;
   Result<void> open(const RequestContext& context, Bucket& bucket) const;
@@ -76,6 +81,7 @@ class LazyBuffers {
   CodecId codec_ = CodecId::kNone;
   std::vector<Bucket> buckets_;
   std::vector<Place> places_;
+  std::size_t checked_ = 0;  // so many buckets have the sizes that they declare
 };
 
 }  // namespace recordfs::riegeli::transposed

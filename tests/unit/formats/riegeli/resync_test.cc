@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -7,7 +8,10 @@
 
 #include "core/formats/riegeli/format.h"
 #include "core/formats/riegeli/wire.h"
+#include "core/hash/highway.h"
+#include "tests/unit/formats/container_reading.h"
 #include "tests/unit/formats/riegeli/walk.h"
+#include "tests/unit/support/counting_source.h"
 #include "tests/writers/riegeli/writer.h"
 
 namespace recordfs::riegeli {
@@ -156,6 +160,36 @@ TEST(Resync, HeadersWithoutDataTakeBoundedTime) {
   std::string file(64, 'x');
   while (file.size() < 16 * kBlockSize) file += chunk;
   EXPECT_TRUE(records_left_in(file).empty());
+}
+
+std::string word(std::uint64_t value) {
+  std::string bytes(8, '\0');
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(value >> (8 * i) & 0xff);
+  return bytes;
+}
+
+std::string with_hash(const std::string& bytes) { return word(riegeli_hash(as_bytes(bytes))) + bytes; }
+
+// Each chunk declares half a megabyte that does not match its hash, and another one begins 85 bytes after it, where a
+// block header confirms it. A scan that hashed each of them would hash the file hundreds of times.
+TEST(Resync, ChunksThatEndAtTheNextOneAreNotAllHashed) {
+  constexpr std::size_t kChunks = 300, kDistance = 85, kToBlock = 60, kDataSize = 500'000;
+  std::string file = Writer().file();
+  for (std::size_t i = 0; i < kChunks; ++i) {
+    const std::size_t begin = 64 + i * kDistance;
+    file.resize(begin, '\xff');
+    file += with_hash(word(kDataSize) + word(0x1234) + "r" + word(1).substr(0, 7) + word(1));
+    file.resize(begin + kToBlock, '\xff');
+    const std::size_t blocks = (kToBlock + kDataSize) / kBlockSize;
+    file += with_hash(word(kToBlock) + word(kChunkHeaderSize + kDataSize + (blocks + 1) * kBlockHeaderSize - kToBlock));
+  }
+  file.resize(file.size() + 2 * kDataSize, '\xff');
+  const auto source = std::make_shared<testing::CountingSource>(file);
+  const auto container = kFormat.open({}, source, Limits{});
+  ASSERT_TRUE(container);
+  const auto scanned = testing::scan_all(**container);
+  EXPECT_GT(scanned.chunks.size() + scanned.damage.size(), 1u);
+  EXPECT_LT(source->take_read_bytes(), 20 * file.size());
 }
 
 }  // namespace

@@ -384,6 +384,35 @@ TEST(TransposedProjection, BucketsThatDeclareAnotherSizeGiveWholeRecords) {
                                                                        "abc"}));
 }
 
+// The declared sizes have the right sum, but the first bucket declares the size of the second.
+TEST(TransposedProjection, BucketsThatDeclareEachOthersSizesGiveWholeRecords) {
+  for (const char compression : {'z', 'b'}) {
+    const Parts parts{.compression_type = compression,
+                      .buckets = {"\x03"
+                                  "aaa"
+                                  "\x03"
+                                  "bbb"
+                                  "\x03"
+                                  "ccc",
+                                  "\x03"
+                                  "ddd"},
+                      .buffers = {4, 4, 4, 4},
+                      .tags = {0x22, 0x1a, 0x12, 0x0a, 3},
+                      .next = {5 + 1, 5 + 2, 5 + 3, 5 + 4, 0},
+                      .subtypes = {},
+                      .reads = {3, 2, 1, 0},
+                      .transitions = {},
+                      .records = 1,
+                      .decoded_size = 20};
+    std::string data = data_of(parts);
+    const auto all = records_of(transposed::decode({}, as_bytes(data), 1, 20, Limits{}));
+    ASSERT_TRUE(all) << compression;
+    std::swap(data[data.find(unit(parts.buckets[0], compression))],
+              data[data.find(unit(parts.buckets[1], compression))]);
+    EXPECT_EQ(records_with(2, parts, data).value_or(Records()), *all) << compression;
+  }
+}
+
 TEST(TransposedProjection, BufferOfWantedAndOtherFieldsGivesWholeRecords) {
   Parts parts{.buckets = {"\x05\x06"}, .buffers = {2}, .tags = {0x10, 8, 3}, .next = {3 + 1, 3 + 2, 0}};
   parts.subtypes = std::string(2, '\0');
