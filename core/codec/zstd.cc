@@ -17,6 +17,7 @@ namespace {
 constexpr std::uint32_t kFrameMagic = 0xFD2FB528;
 constexpr std::uint32_t kSkippableMagic = 0x184D2A50;  // and the 15 values after it
 constexpr int kWindowLogMax = sizeof(void*) == 8 ? 31 : 30;
+constexpr std::uint64_t kLargestWindow = std::uint64_t{1} << kWindowLogMax;
 constexpr unsigned kSingleSegment = 0x20;  // descriptor flag: the window is the content, and there is no window byte
 constexpr unsigned kLeastWindowLog = 10;
 // Contexts larger than this (they hold the window of a stream) are not cached.
@@ -73,28 +74,38 @@ FrameKind frame_kind(Bytes bytes) {
   return FrameKind::kOther;
 }
 
-// Returns the memory that a stream allocates for the frame at the front of `stored` before any output. That is the
-// window (RFC 8878, 3.1.1.1.2), or the content if that is smaller. Returns 0 for a skippable frame or a truncated
-// header.
-std::uint64_t memory_of(Bytes stored) {
-  constexpr std::uint64_t kUnknown = std::numeric_limits<std::uint64_t>::max();
+// Returns the window that the frame at the front of `stored` declares (RFC 8878, 3.1.1.1.2); nullopt if it has none of
+// its own.
+std::optional<std::uint64_t> window_of(Bytes stored) {
   Cursor cursor(stored);
   const std::uint32_t magic = cursor.u32_le();
   const unsigned descriptor = cursor.u8();
   const unsigned window = cursor.u8();
-  if (!cursor.ok() || magic != kFrameMagic) return 0;
+  if (!cursor.ok() || magic != kFrameMagic || (descriptor & kSingleSegment) != 0) return std::nullopt;
   const std::uint64_t base = std::uint64_t{1} << (kLeastWindowLog + (window >> 3));
-  const std::uint64_t size = (descriptor & kSingleSegment) != 0 ? kUnknown : base + base / 8 * (window & 7);
-  const std::uint64_t wanted = std::min(size, zstd_content_size(stored).value_or(kUnknown));
+  return base + base / 8 * (window & 7);
+}
+
+// Returns the memory that a stream allocates for the frame at the front of `stored` before any output. That is the
+// window, or the content if that is smaller. Returns 0 for a skippable frame or a truncated header.
+std::uint64_t memory_of(Bytes stored) {
+  constexpr std::uint64_t kUnknown = std::numeric_limits<std::uint64_t>::max();
+  const std::uint64_t wanted =
+      std::min(window_of(stored).value_or(kUnknown), zstd_content_size(stored).value_or(kUnknown));
   return wanted == kUnknown ? 0 : wanted;
 }
 
-// Succeeds if `stored` consists of complete frames up to its last byte, judging by headers only.
+// Succeeds if `stored` consists of complete frames up to its last byte, judging by headers only. Refuses what a stream
+// refuses.
 Result<void> check_frames(Bytes stored) {
   do {
     if (frame_kind(stored) == FrameKind::kOther) return broken("missing frame header");
     const std::size_t size = ZSTD_findFrameCompressedSize(stored.data(), stored.size());
     if (ZSTD_isError(size)) return error_of(size);
+    if (window_of(stored).value_or(0) > kLargestWindow) {
+      return Error{Code::kUnsupported, 0,
+                   fmt::format("zstd: {}", ZSTD_getErrorString(ZSTD_error_frameParameter_windowTooLarge))};
+    }
     stored = stored.subspan(size);
   } while (!stored.empty());
   return {};

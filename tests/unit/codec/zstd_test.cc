@@ -105,6 +105,14 @@ TEST(Zstd, TwoGibibyteWindowIsAcceptedIfNoneIsNeeded) {
   EXPECT_EQ(streamed(packed, std::uint64_t{2} << 30), "text");
 }
 
+TEST(Zstd, WindowOfMoreThanTwoGibibytesIsUnsupportedEverywhere) {
+  std::string packed = pack_zstd("one ") + frame_head(31) + block(kRaw, 4, true, "text");
+  packed[packed.size() - 8] = static_cast<char>(packed[packed.size() - 8] | 1);  // one eighth more
+  EXPECT_EQ(streamed(packed, std::uint64_t{4} << 30), "unsupported");
+  EXPECT_EQ(filled(packed, 8), "unsupported");
+  EXPECT_EQ(decompress_exactly({}, CodecId::kZstd, as_bytes(packed), 8).error().code, Code::kUnsupported);
+}
+
 TEST(Zstd, WindowBeyondTheMemoryIsRefusedInEachFrame) {
   const std::string wide = frame_head(28) + block(kRaw, 4, true, "text");
   for (const std::string& packed : {wide, std::string(kEmptySkippable) + wide, pack_zstd("one ") + wide}) {

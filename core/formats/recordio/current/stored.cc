@@ -314,9 +314,7 @@ Result<void> verify_plain(const RequestContext& context, const Source& source, c
   if (gaps.empty() && plain.layout.end() <= plain.placement.length()) return {};
   TRY(check_limits(chunk, plain, limits));
   const Layout layout = marked(context, source, chunk, plain, gaps);
-  for (std::uint64_t i = 0; layout.has_failures() && i < layout.records(); ++i) {
-    if (const Error* failure = layout.failure(i)) return *failure;
-  }
+  if (const Error* const failure = layout.first_failure()) return *failure;
   return {};
 }
 

@@ -46,6 +46,13 @@ Error too_large(std::uint64_t limit) {
   return {.code = Code::kLimit, .detail = fmt::format("more than {} bytes in one decoded block", limit)};
 }
 
+// What lies between two transformers is the stored bytes of one of them. A chain may have many, and each could decode a
+// few bytes to the next such few and a long rest that is ignored.
+Error too_large_between(const Limits& limits) {
+  return {.code = Code::kLimit,
+          .detail = fmt::format("more than {} bytes between the transformers of one block", limits.stored_chunk)};
+}
+
 // Returns how many bytes can precede the end of the table, in a block and between two of its transformers.
 std::uint64_t longest_beginning(const Limits& limits) {
   const std::uint64_t table = kLongestVarint + limits.records_per_chunk * kLongestVarint;
@@ -94,14 +101,15 @@ Result<Layout> within(Layout layout, const Limits& limits) {
   return layout;
 }
 
-// Returns one transformer's whole output. Only an upper bound of its size is known.
-Result<Buffer> undo_one(const RequestContext& context, CodecId codec, Bytes stored, const Limits& limits) {
+// Returns one transformer's whole output, of at most `most` bytes. Its size is not known.
+Result<Buffer> undo_one(const RequestContext& context, CodecId codec, Bytes stored, std::uint64_t most,
+                        const Limits& limits) {
   if (tail_of(codec) == Tail::kIgnored) {
-    auto front = decompress_front(context, codec, stored, 0, limits.decoded_chunk);
+    auto front = decompress_front(context, codec, stored, 0, most);
     if (!front) return named(std::move(front).error(), codec);
     return std::move(front->content);
   }
-  auto content = decompress(context, codec, stored, 0, limits.decoded_chunk, limits.decoded_chunk);
+  auto content = decompress(context, codec, stored, 0, most, limits.decoded_chunk);
   if (!content) return named(std::move(content).error(), codec);
   return content;
 }
@@ -165,11 +173,14 @@ Result<Layout> Transform::layout(const RequestContext& context, const StoredPref
       table = parse_table(context, content, UINT64_MAX, limits);
       return !table || *table;
     };
+    std::uint64_t between = 0;
     for (std::size_t i = codecs_.size(); i > 0; --i) {
+      if (between > limits.stored_chunk) return too_large_between(limits);
       const IsEnough is_enough = i == 1 ? IsEnough(find_table) : IsEnough();
       ASSIGN_OR_RETURN(auto next, read_beginning(context, codecs_[i - 1], known.bytes.view(), known.is_all, size,
                                                  limits, is_enough));
       next.is_all = next.is_all && known.is_all;
+      between += next.bytes.size();
       known = std::move(next);
     }
     if (table && !*table) find_table(known.bytes.view());
@@ -194,9 +205,13 @@ Result<Transform::Inner> Transform::undo_outer(const RequestContext& context, By
   };
   ASSIGN_OR_RETURN(auto table, layout(context, prefix, stored.size(), limits));
   Inner inner{.layout = std::move(table), .stream = std::nullopt};
+  std::uint64_t left = limits.stored_chunk;
   for (std::size_t i = codecs_.size() - 1; i > 0; --i) {
-    ASSIGN_OR_RETURN(auto next, undo_one(context, codecs_[i], inner.stream ? inner.stream->view() : stored, limits));
-    inner.stream = std::move(next);
+    auto next = undo_one(context, codecs_[i], inner.stream ? inner.stream->view() : stored, left, limits);
+    if (!next && next.error().code == Code::kLimit) return too_large_between(limits);
+    if (!next) return std::move(next).error();
+    left -= next->size();
+    inner.stream = std::move(*next);
   }
   return inner;
 }
