@@ -99,6 +99,11 @@ class SmallFiles(commands.Case):
         self.assertIn("blocks-of-one-gib.sst: byte ", done.err)
         self.assertEqual(self.recordfs("ls", table, "0:6", "--max-chunk=2G").status, commands.GOOD)
 
+    def test_few_bytes_that_cost_much_each(self):
+        for name in ("long-symbols", "long-namespace", "unions-of-65000-types", "chain-of-99-transformers", "false-headers",
+                     "options-of-a-field"):
+            self.assert_all_bounded(self.unpack(name))
+
     def test_text_of_empty_records(self):
         events = self.unpack("many-empty-events")
         self.assert_all_bounded(events)

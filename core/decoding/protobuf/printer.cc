@@ -358,6 +358,7 @@ bool Printer::write_any(const pb::Message& message) {
 
 bool Printer::write_typed_bytes(const pb::Message& message, const FieldDescriptor* field) {
   const pb::UnknownFieldSet& options = field->options().unknown_fields();
+  if (!spend(static_cast<std::uint64_t>(options.field_count()))) return true;  // a file can declare any number
   for (int i = 0; i < options.field_count(); ++i) {
     const pb::UnknownField& option = options.field(i);
     if (option.number() != kTypeOfBytes || option.type() != pb::UnknownField::TYPE_LENGTH_DELIMITED) continue;
