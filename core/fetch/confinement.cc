@@ -111,7 +111,10 @@ constexpr long kRefused[] = {
     SYS_execve, SYS_execveat, SYS_ptrace, SYS_kill, SYS_process_vm_readv, SYS_process_vm_writev, SYS_pidfd_open,
     SYS_pidfd_getfd, SYS_pidfd_send_signal, SYS_kcmp, SYS_process_madvise,
     // servers
-    SYS_listen, SYS_accept, SYS_accept4,
+    SYS_listen, SYS_accept4,
+#ifdef SYS_accept
+    SYS_accept,
+#endif
     // what would bypass this filter or Landlock, and parts of the kernel that the fetcher does not need
     SYS_io_uring_setup, SYS_io_uring_enter, SYS_io_uring_register, SYS_bpf, SYS_perf_event_open, SYS_userfaultfd,
     SYS_add_key, SYS_request_key, SYS_keyctl, SYS_unshare, SYS_setns, SYS_mount, SYS_umount2, SYS_pivot_root,

@@ -95,7 +95,7 @@ TEST(HashEngine, AllEnginesAgreeAtEachLengthAndSplit) {
   for (std::size_t size = 0; size <= 100; ++size) {
     testing::Guarded bytes(size);
     for (std::size_t i = 0; i < size; ++i) bytes.span()[i] = static_cast<std::byte>(255 - i);
-    const std::uint64_t expected = hash_with(kBaseEngine, kKey, bytes.view(), {});
+    const std::uint64_t expected = hash_with(*engines().back(), kKey, bytes.view(), {});  // of every processor
     for (const HashEngine* engine : engines()) {
       ASSERT_EQ(engine->hash(kKey, as_text(bytes.view()).data(), size), expected);
       for (std::size_t split = 0; split <= size; ++split) {

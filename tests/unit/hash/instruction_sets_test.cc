@@ -5,7 +5,6 @@
 namespace recordfs {
 namespace {
 
-#ifdef __x86_64__
 TEST(InstructionSets, AreThoseThatTheCompilerFinds) {
   const InstructionSets& found = instruction_sets();
   EXPECT_EQ(found.sse41, __builtin_cpu_supports("sse4.1") != 0);
@@ -13,7 +12,6 @@ TEST(InstructionSets, AreThoseThatTheCompilerFinds) {
   EXPECT_EQ(found.avx, __builtin_cpu_supports("avx") != 0);
   EXPECT_EQ(found.avx2, __builtin_cpu_supports("avx2") != 0);
 }
-#endif
 
 }  // namespace
 }  // namespace recordfs
