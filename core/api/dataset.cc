@@ -34,11 +34,18 @@ struct OwnedSlice : recordfs_bytes, Handle {
 
 std::string text_or_empty(const char* text) { return text == nullptr ? std::string() : std::string(text); }
 
-// Returns the shards of words that mean the same in any current directory, by paths without secrets.
+// Returns the shards of words that mean the same in any current directory, by paths without secrets. Fails for a
+// database, whose files have older values and deleted keys too.
 Result<ShardList> shards_of(std::span<const char* const> paths) {
   SourceSpec spec;
   spec.words.reserve(paths.size());
   for (const char* const path : paths) spec.words.push_back(absolute_word(path));
+  for (const std::string& word : spec.words) {
+    if (SourceSpec{.words = {word}}.kind() != SourceSpec::Kind::kDatabase) continue;
+    const std::string named = spec.words.size() == 1 ? std::string() : word + ": ";
+    return Error{.code = Code::kUnsupported,
+                 .detail = named + "a database, which has keys and no records (try: recordfs_database_open)"};
+  }
   auto list = spec.shards();
   // The detail is a whole message, with the path.
   if (!list && list.error().code == Code::kNotFound) {

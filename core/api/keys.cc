@@ -48,8 +48,12 @@ Result<std::uint32_t> find_family(const recordfs_database& database, const char*
   if (name == nullptr && families.size() == 1) return families.front().id;
   const std::string_view wanted = name == nullptr ? "default" : name;
   std::string all;
+  // A family may be named as the number of another one.
   for (const database::Family& family : families) {
-    if (name_of(family) == wanted || std::to_string(family.id) == wanted) return family.id;
+    if (!family.name.empty() && family.name == wanted) return family.id;
+  }
+  for (const database::Family& family : families) {
+    if (std::to_string(family.id) == wanted) return family.id;
     all += (all.empty() ? "" : ", ") + name_of(family);
   }
   return Error{.code = Code::kNotFound,

@@ -101,7 +101,8 @@ typedef struct recordfs_options {
    directory, a pattern such as "train-*", or "train@128.tfrecord". A single file is opened now; the files of a set are
    opened when they are needed. Files that are surplus in a numbered set are left out. `options` may be NULL. The first
    URL starts the program recordfs-fetch. Fails with RECORDFS_IO if there is no such file, with RECORDFS_NO_CONTAINER,
-   RECORDFS_MISUSE, RECORDFS_LIMIT, and as recordfs_read() for damage that hides the format. If `descriptors` is what
+   RECORDFS_MISUSE, RECORDFS_LIMIT, with RECORDFS_UNSUPPORTED for the directory of a database, which
+   recordfs_database_open() opens, and as recordfs_read() for damage that hides the format. If `descriptors` is what
    fails, recordfs_error has its path: RECORDFS_IO if it cannot be read, RECORDFS_DAMAGE or RECORDFS_LIMIT if it has no
    valid types, and RECORDFS_NOT_FOUND if `type` is not in it. Thread-safe. */
 RECORDFS_MUST_CHECK recordfs_status recordfs_open(const char* const* paths, size_t count,
@@ -255,10 +256,11 @@ RECORDFS_MUST_CHECK recordfs_status recordfs_database_open(const char* path, con
 /* Frees a database. No other thread may use it. */
 void recordfs_database_close(recordfs_database* database);
 
-/* Returns the value of a key in a column family; NULL: the default one. `key` may be NULL if it is empty. Fails with
-   RECORDFS_NOT_FOUND if the key has no value; with RECORDFS_DAMAGE if the value is damaged, or a newer one may be lost;
-   with RECORDFS_UNSUPPORTED if it needs a merge operator of the database's program, or if it is a wide-column entity
-   with other columns than the default one; and as recordfs_database_open(). Thread-safe. */
+/* Returns the value of a key in a column family, by its name, or by its number if none has that name; NULL: the default
+   one. `key` may be NULL if it is empty. Fails with RECORDFS_NOT_FOUND if the key has no value; with RECORDFS_DAMAGE if
+   the value is damaged, or a newer one may be lost; with RECORDFS_UNSUPPORTED if it needs a merge operator of the
+   database's program, or if it is a wide-column entity with other columns than the default one; and as
+   recordfs_database_open(). Thread-safe. */
 RECORDFS_MUST_CHECK recordfs_status recordfs_database_get(const recordfs_database* database, const char* family,
                                                           const void* key, size_t key_size, recordfs_bytes** value);
 
@@ -273,9 +275,9 @@ typedef struct recordfs_entry {
   int may_be_stale; /* 1: a newer value may be lost to damage; otherwise 0 */
 } recordfs_entry;
 
-/* Iterates over the keys of a column family, NULL for the default one, in the order of its comparator. `prefix_size`: 0
-   for all keys, also if `prefix` is NULL; otherwise only those that begin with `prefix`. Fails with RECORDFS_NOT_FOUND
-   if there is no such column family. */
+/* Iterates over the keys of a column family, in the order of its comparator. `family`: as of recordfs_database_get().
+   `prefix_size`: 0 for all keys, also if `prefix` is NULL; otherwise only those that begin with `prefix`. Fails with
+   RECORDFS_NOT_FOUND if there is no such column family. */
 RECORDFS_MUST_CHECK recordfs_status recordfs_keys_open(const recordfs_database* database, const char* family,
                                                        const void* prefix, size_t prefix_size, recordfs_keys** keys);
 

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "core/api/recordfs.h"
+#include "tests/unit/database/log_database.h"
 #include "tests/unit/support/read_file.h"
 #include "tests/unit/support/temp_folder.h"
 
@@ -87,6 +88,24 @@ TEST(DatabaseInC, FamiliesAreChosenByName) {
   EXPECT_NE(std::string_view(recordfs_last_error()->message).find("default"), std::string_view::npos);
   ASSERT_EQ(recordfs_keys_open(database.get(), "default", nullptr, 0, &keys), RECORDFS_OK);
   recordfs_keys_close(keys);
+}
+
+TEST(DatabaseInC, NameOfAFamilyIsTriedBeforeItsNumber) {
+  const database::LogDatabase files;
+  files.write_manifest(5, "", "leveldb.BytewiseComparator",
+                       {database::add_family(1, "b"), database::add_family(2, "1")});
+  files.write_log("000005.log", {database::batch(1, 2, database::put_in(1, "in b") + database::put_in(2, "in 1"))});
+  const Database opened = open_database(files.folder());
+  EXPECT_EQ(get(opened, "in 1", "1").value, "v");
+  EXPECT_EQ(get(opened, "in b", "1").status, RECORDFS_NOT_FOUND);
+  EXPECT_EQ(get(opened, "in b", "b").value, "v");
+  EXPECT_EQ(get(opened, "in 1", "2").value, "v");
+  recordfs_keys* keys = nullptr;
+  ASSERT_EQ(recordfs_keys_open(opened.get(), "1", nullptr, 0, &keys), RECORDFS_OK);
+  const std::unique_ptr<recordfs_keys, CloseDatabase> closed_later(keys);
+  const recordfs_entry* entry = nullptr;
+  ASSERT_EQ(recordfs_keys_next(keys, &entry), RECORDFS_OK);
+  EXPECT_EQ(std::string_view(static_cast<const char*>(entry->key), entry->key_size), "in 1");
 }
 
 TEST(DatabaseInC, ValueThatNeedsAnUnknownOperatorIsAnErrorOfItsKeyAlone) {

@@ -106,6 +106,16 @@ TEST(DatasetInC, FactsAndRecordsAreThoseOfTheFile) {
   EXPECT_TRUE(text_of(bytes).starts_with("{\"ordinal\":1,\"size\":121,"));
 }
 
+TEST(DatasetInC, DatabaseIsNoDataSet) {
+  recordfs_dataset* dataset = nullptr;
+  const char* const paths[] = {"tests/corpus/database/leveldb-levels", kExamples};
+  for (const std::size_t count : {1, 2}) {
+    EXPECT_EQ(recordfs_open(paths, count, nullptr, &dataset), RECORDFS_UNSUPPORTED);
+    EXPECT_EQ(dataset, nullptr);
+    EXPECT_NE(last_message().find("a database, which has keys and no records"), std::string::npos) << last_message();
+  }
+}
+
 TEST(DatasetInC, MetadataIsFoundByItsKey) {
   const Dataset dataset = open("tests/corpus/riegeli/metadata_full_simple_uncompressed.riegeli");
   recordfs_bytes* value = nullptr;

@@ -44,6 +44,10 @@ inline std::string commit_at(std::uint64_t timestamp, const std::string& name) {
   return "\x15"s + text_field(little_endian(timestamp, 8)) + text_field(name);
 }
 inline std::string rollback(const std::string& name) { return "\x0c"s + text_field(name); }
+// An edit of the MANIFEST.
+inline std::string add_family(char number, const std::string& name) {
+  return "\xc8\x01"s + number + "\xc9\x01" + text_field(name);
+}
 inline const std::string kNoop = "\x0d";
 inline const std::string kBeginPrepare = "\x09";
 inline const std::string kBeginPersistedPrepare = "\x12";
@@ -61,11 +65,12 @@ class LogDatabase {
     write_manifest(5, "", comparator);
     write("CURRENT", "MANIFEST-000004\n");
   }
-  // `fields`: more of the edit.
+  // `fields`: more of the edit. `edits`: that follow it.
   void write_manifest(char first_log, const std::string& fields,
-                      const std::string& comparator = "leveldb.BytewiseComparator") const {
+                      const std::string& comparator = "leveldb.BytewiseComparator", const Records& edits = {}) const {
     leveldb_log::LogWriter manifest;
     manifest.append("\1"s + text_field(comparator) + "\2"s + first_log + "\x09\0\3\x20\4\x09\xcb\x01\7"s + fields);
+    for (const std::string& edit : edits) manifest.append(edit);
     write("MANIFEST-000004", manifest.log());
   }
   std::string folder() const { return folder_.path() + "/db"; }
