@@ -86,7 +86,7 @@ ContainerGrep::Found ContainerGrep::search_ahead(const RequestContext& context, 
   }
   auto result = search_chunk({}, store, indexed.chunk, **chunk, wanted);
   found->records = std::move(result.records);
-  found->failures = std::move(result.failures);
+  found->failures = result.take_errors();
   if (options_.wants_lines) {
     if (fields_ && !found->records.empty() && may_lack_fields(indexed.chunk, **chunk)) {
       chunk = store.chunks().decode_ahead(context, indexed.chunk);

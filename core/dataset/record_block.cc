@@ -102,21 +102,33 @@ class BlockReader::ChunkBlocks {
     return block;
   }
 
-  // Returns a block with the records of a search.
-  RecordBlock take(const SearchResult& found, OrdinalInterval which) const {
+  // Returns a block with the records of a search, and all damage among and after them.
+  RecordBlock take(const SearchResult& found, OrdinalInterval which) {
     RecordBlock block = begin_block(which.begin);
     Owners owners;
+    auto failure = found.failures.begin();
+    const auto take_problems_before = [&](std::uint64_t index) {
+      for (; failure != found.failures.end() && failure->index < index; ++failure) {
+        take_damage_before(failure->index, block);
+        add_problem(block, failure->why, failure->index, 1);
+      }
+      take_damage_before(index, block);
+    };
     for (const FoundRecord& one : found.records) {
       if (one.index < which.begin || one.index >= which.end) continue;
-      auto record = read(one.index);
-      if (!record) continue;  // it was read for the search
+      take_problems_before(one.index);
+      auto record = read(one.index);  // a large payload is read again after the search, which can fail
+      if (!record) {
+        add_problem(block, record.error(), one.index, 1);
+        continue;
+      }
       block.own_records.push_back(record->bytes);
       block.ordinals.push_back(first_ + one.index);
       add_to_part(block, one.index);
       block.bytes += record->bytes.size() + kRecordMemory;
       if (!whole_) owners.push_back(std::move(record->owner));
     }
-    for (const Error& failure : found.failures) add_problem(block, failure, 0, std::nullopt);
+    take_problems_before(UINT64_MAX);
     return finish_block(std::move(block), std::move(owners));
   }
 
@@ -185,7 +197,7 @@ OrderedResult BlockReader::work_on_step(const RequestContext& context, const Sca
   const std::uint64_t first = step.indexed ? step.indexed->before.records : UINT64_MAX;
   for (const DamageRow& row : step.damage) {
     if (row.region.damage_class == DamageClass::kStale) continue;
-    if (row.first_ordinal <= first || search) {
+    if (row.first_ordinal <= first) {
       damage->problems.push_back(problem_of(row));
     } else {
       inside.push_back(problem_of(row));

@@ -34,7 +34,7 @@ SelectedRecords select_records(const RecordCondition& condition, const RecordDec
   auto found = search_chunk({}, *member.store, info, chunk, search);
   SelectedRecords selected;
   for (const FoundRecord& record : found.records) append_run(selected.runs, record.index);
-  selected.failures = std::move(found.failures);
+  selected.failures = found.take_errors();
   return selected;
 }
 

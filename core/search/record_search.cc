@@ -88,12 +88,12 @@ class ChunkSearch {
   void look_at(std::uint64_t index) {
     const auto record = read(index);
     if (!record) {
-      found_.failures.push_back(record.error());
+      found_.failures.push_back({index, record.error()});
       return;
     }
     if (wanted_.selects) {
       const auto is_selected = wanted_.selects(info_, record->bytes);
-      if (!is_selected) found_.failures.push_back(is_selected.error());
+      if (!is_selected) found_.failures.push_back({index, is_selected.error()});
       if (!is_selected || !*is_selected) return;
     }
     if (wanted_.texts_of && wanted_.matcher != nullptr) return look_at_texts(index, record->bytes);
@@ -111,7 +111,7 @@ class ChunkSearch {
       if (wanted_.wants_matches) found.text += text;
     });
     if (!looked) {
-      found_.failures.push_back(std::move(looked).error());
+      found_.failures.push_back({index, std::move(looked).error()});
     } else if (*looked && is_match != wanted_.is_inverted) {
       found_.records.push_back(std::move(found));
     }
@@ -220,6 +220,12 @@ class BatchSearch {
 };
 
 }  // namespace
+
+std::vector<Error> SearchResult::take_errors() {
+  std::vector<Error> errors;
+  for (FailedRecord& failure : failures) errors.push_back(std::move(failure.why));
+  return errors;
+}
 
 SearchResult search_chunk(const RequestContext& context, const RecordStore& store, const ChunkInfo& info,
                           const Chunk& chunk, const Search& wanted) {

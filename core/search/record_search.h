@@ -41,9 +41,18 @@ struct FoundRecord {
   std::string text{};            // that the matches are in, if there is Search::texts_of
 };
 
+// A record that cannot be read, or whose selection cannot be decided.
+struct FailedRecord {
+  std::uint64_t index = 0;  // in its chunk
+  Error why{};
+};
+
 struct SearchResult {
-  std::vector<FoundRecord> records{};
-  std::vector<Error> failures{};  // of records that cannot be read
+  std::vector<FoundRecord> records{};    // in order
+  std::vector<FailedRecord> failures{};  // in order
+
+  // Moves the errors of the failures out of this.
+  std::vector<Error> take_errors();
 };
 
 // Searches the records of a decoded chunk.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -25,7 +26,8 @@ constexpr std::chrono::milliseconds kPatience{60000};
 
 // A set of toy files, whose records are known.
 struct Toys {
-  explicit Toys(const std::vector<toy::Shape>& shapes) {
+  explicit Toys(const std::vector<toy::Shape>& shapes, std::uint64_t cache_bytes = 64u << 20)
+      : services(cache_bytes, 2, lines.log()) {
     for (const toy::Shape& shape : shapes) {
       const std::string path = "shard-" + std::to_string(files.size());
       toy::File file = toy::make_file(shape);
@@ -44,7 +46,7 @@ struct Toys {
     return
         [this](const RequestContext&, std::size_t, const Shard& shard) -> Result<std::shared_ptr<const RecordStore>> {
           if (shard.is_missing) return Error{.code = Code::kDamage, .detail = "missing"};
-          const auto source = std::make_shared<ChangeableSource>(files.at(shard.path));
+          const std::shared_ptr<const Source> source = source_of(files.at(shard.path));
           auto container = toy::open(source, Limits{}, std::make_shared<toy::Watch>());
           if (!container) return std::move(container).error();
           return std::shared_ptr<const RecordStore>(
@@ -74,7 +76,10 @@ struct Toys {
   }
 
   Lines lines;
-  StoreResources services{64u << 20, 2, lines.log()};
+  StoreResources services;
+  std::function<std::shared_ptr<const Source>(const std::string& bytes)> source_of = [](const std::string& bytes) {
+    return std::make_shared<ChangeableSource>(bytes);
+  };
   std::map<std::string, std::string> files;
   ShardList list;
   std::vector<std::string> records;
@@ -162,6 +167,57 @@ TEST(RecordStreamTest, SearchNamesTheOrdinals) {
     if (toys.records[i].find(wanted) != std::string::npos) expected.push_back(i);
   }
   EXPECT_EQ(ordinals, expected);
+}
+
+TEST(RecordStreamTest, FailuresOfASearchAreAtTheirPlaces) {
+  Toys toys({{.chunks = 3, .records_per_chunk = 4, .unreadable_records = {2, 5}}});
+  RecordStream::Options options;
+  options.selects = [](std::size_t, const std::shared_ptr<const RecordStore>&) -> SelectRecord {
+    return [](const ChunkInfo&, Bytes) -> Result<bool> { return true; };
+  };
+  EXPECT_EQ(toys.read(options), toys.read({}));
+  options.ordinals = {.begin = 1, .end = 7};
+  EXPECT_EQ(toys.read(options), toys.read({.ordinals = options.ordinals}));
+}
+
+// A source of which two reads fail, by their numbers from 0.
+class FailingSource final : public Source {
+ public:
+  FailingSource(const std::string& bytes, std::size_t first, std::size_t last)
+      : bytes_(bytes), first_(first), last_(last) {}
+  std::uint64_t size() const override { return bytes_.size(); }
+  Result<std::size_t> read_at(const RequestContext& context, Position at, MutableBytes out) const override {
+    const std::size_t number = reads_++;
+    if (number == first_ || number == last_) return bad_sector();
+    return bytes_.read_at(context, at, out);
+  }
+
+ private:
+  const ChangeableSource bytes_;
+  const std::size_t first_, last_;
+  mutable std::atomic<std::size_t> reads_{0};
+};
+
+// A chunk that is read in place is read several times for a search: as a whole for the block and for the search, and a
+// record at a time if that fails.
+TEST(RecordStreamTest, ReadsThatFailDuringASearchAreReported) {
+  constexpr std::size_t kReads = 20;
+  std::size_t complete = 0;
+  for (std::size_t first = 0; first < kReads; ++first) {
+    for (std::size_t last = first; last < kReads; ++last) {
+      Toys toys({{.chunks = 1, .records_per_chunk = 4, .by_parts = true}}, 0);
+      toys.source_of = [&](const std::string& bytes) { return std::make_shared<FailingSource>(bytes, first, last); };
+      RecordStream::Options options;
+      options.selects = [](std::size_t, const std::shared_ptr<const RecordStore>&) -> SelectRecord {
+        return [](const ChunkInfo&, Bytes) -> Result<bool> { return true; };
+      };
+      const auto found = toys.read(options);
+      const bool is_reported = std::ranges::any_of(found, [](const std::string& one) { return one.starts_with('!'); });
+      EXPECT_TRUE(found == toys.records || is_reported) << first << ", " << last;
+      complete += found == toys.records ? 1 : 0;
+    }
+  }
+  EXPECT_GT(complete, 0u) << "no file has so many reads";
 }
 
 TEST(RecordStreamTest, ReadsNoFurtherAheadThanItsMemory) {
