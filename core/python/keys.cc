@@ -2,6 +2,7 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "core/database/database.h"
+#include "core/database/key_order.h"
 #include "core/dataset/database_files.h"
 #include "core/dataset/opened_set.h"
 #include "core/python/bindings.h"
@@ -58,6 +60,14 @@ py::list families(const OpenedDatabase& opened) {
     list.append(py::make_tuple(family.id, shown_text(family.name)));
   }
   return list;
+}
+
+// Returns whether a key is before another one in the order of a family.
+bool is_before(const OpenedDatabase& opened, std::uint32_t family, const std::string& a, const std::string& b) {
+  const auto families = opened.database->families();
+  const auto found = std::ranges::find(families, family, &database::Family::id);
+  if (found == families.end()) throw py::value_error("no such column family");
+  return database::KeyOrder::of(found->comparator).of_user_keys().is_before(as_bytes(a), as_bytes(b));
 }
 
 py::bytes bytes_of(Bytes bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
@@ -184,6 +194,7 @@ void define_keys(py::module_& module) {
   py::class_<OpenedDatabase, std::shared_ptr<OpenedDatabase>>(module, "Keys")
       .def(py::init(&open_keys), py::arg("set"), py::arg("path"), py::arg("wal_dir"), py::arg("db_paths"))
       .def("families", &families)
+      .def("is_before", &is_before)
       .def("get", &get)
       .def("has_value", &has_value)
       .def("problems", &problems)

@@ -127,6 +127,27 @@ class Levels(Case):
         self.assertEqual(list(self.keys.prefix(prefix)), [key for key in every if key.startswith(prefix)])
         self.assertNotIn(every[9], self.keys[every[5]:every[9]])
 
+    def test_empty_end_is_a_bound(self):
+        self.assertEqual(list(self.keys[:b""]), [])
+        self.assertEqual(list(self.keys[:b"z"][:b""]), [])
+
+    def test_prefix_of_a_prefix_does_not_widen_it(self):
+        narrow = self.keys.prefix(b"key0001")
+        expected = [key for key in self.keys if key.startswith(b"key0001")]
+        self.assertLess(len(expected), len(self.keys))
+        self.assertEqual(list(narrow.prefix(b"key")), expected)
+        self.assertEqual(list(self.keys.prefix(b"key").prefix(b"key0001")), expected)
+        other = narrow.prefix(b"key0002")
+        self.assertEqual([list(other), list(other[b"k":]), list(other.prefix(b"")), b"key00020" in other],
+                         [[], [], [], False])
+
+    def test_unknown_family_is_an_error_of_every_lookup(self):
+        family = self.keys.family("typo")
+        for use in (lambda: family.get(b"key00000"), lambda: family[b"key00000"], lambda: b"key00000" in family,
+                    lambda: list(family)):
+            with self.assertRaisesRegex(ValueError, "no column family typo"):
+                use()
+
     def test_log_and_files_together(self):
         path = cases.sample("database/leveldb-levels")
         tables = sorted(path.glob("*.ldb"))
@@ -136,6 +157,25 @@ class Levels(Case):
     def test_container_without_keys(self):
         with self.assertRaises(recordfs.UnsupportedError):
             list(self.open(cases.EMBEDDED).keys)
+
+
+class Reversed(Case):
+    def test_views_have_the_keys_that_they_iterate(self):
+        keys = self.open("database/rocksdb7-reverse").keys
+        every = list(keys)
+        self.assertEqual(every, sorted(every, reverse=True))
+        for begin, end, inner_begin, inner_end in ((5, 90, 20, 60), (20, 60, 5, 90)):
+            bounds = slice(max(begin, inner_begin), min(end, inner_end))
+            views = [(keys[every[begin]:every[end]], slice(begin, end)), (keys[every[begin]:], slice(begin, None)),
+                     (keys[:every[end]], slice(end)),
+                     (keys[every[begin]:every[end]][every[inner_begin]:every[inner_end]], bounds),
+                     (keys[every[begin]:][every[inner_begin]:][:every[end]][:every[inner_end]], bounds)]
+            for view, expected in views:
+                self.assertEqual(list(view), every[expected])
+                self.assertEqual([key for key in every if key in view], every[expected])
+                self.assertEqual([view[key] for key in view], list(view.values()))
+        prefix = every[40][:-1]
+        self.assertEqual(list(keys.prefix(prefix)), [key for key in every if key.startswith(prefix)])
 
 
 class Places(Case):

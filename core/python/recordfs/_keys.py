@@ -39,33 +39,44 @@ class Keys(Mapping):
             of = self._opened.database
             database = _recordfs.Keys(native, os.fsencode(of.directory), os.fsencode(of.wal_dir),
                                       [os.fsencode(path) for path in of.db_paths])
-            numbers = {name or str(number): number for number, name in database.families()}
+            families = database.families()
             # Tables that were given alone may all be of one other family than the default one.
-            family = self._family or (next(iter(numbers)) if len(numbers) == 1 else "default")
-            by_number = {str(number): number for number in numbers.values()}
-            if family not in numbers and family not in by_number:
-                raise KeyError(f"no column family {family}")
-            self._database = (os.getpid(), database, numbers.get(family, by_number.get(family)))
+            family = self._family or (str(families[0][0]) if len(families) == 1 else "default")
+            found = [number for number, name in families if name == family]
+            found += [number for number, _ in families if str(number) == family]
+            if not found:  # KeyError would mean that a key has no value
+                raise ValueError(f"no column family {family}")
+            self._database = (os.getpid(), database, found[0])
         return self._database[1], self._database[2]
 
     def __getstate__(self):
         return {**self.__dict__, "_database": None}
 
+    def _is_before(self, a: bytes, b: bytes) -> bool:
+        """Returns whether `a` is before `b` in the order of the database's comparator."""
+        database, family = self._native()
+        return database.is_before(family, a, b)
+
     def _has(self, key: bytes) -> bool:
-        """Returns whether a view has the key, if the order is that of bytes."""
+        """Returns whether a view may have the key."""
         first, end, prefix = self._range
         _check_key(key)
-        return key >= first and (end is None or key < end) and key.startswith(prefix)
+        return (key.startswith(prefix) and not (first and self._is_before(key, first))
+                and (end is None or self._is_before(key, end)))
 
     def __getitem__(self, key):
         if isinstance(key, slice):
             if key.step is not None:
                 raise ValueError("a range of keys has no step")
             for bound in (key.start, key.stop):
-                _check_key(bound or b"")
-            return self._view(max(self._range[0], key.start or b""),
-                              key.stop if self._range[1] is None else min(self._range[1], key.stop or self._range[1]),
-                              self._range[2])
+                _check_key(b"" if bound is None else bound)
+            first, end, prefix = self._range
+            # An empty `first` is no bound.
+            if key.start and not (first and self._is_before(key.start, first)):
+                first = key.start
+            if key.stop is not None and (end is None or self._is_before(key.stop, end)):
+                end = key.stop
+            return self._view(first, end, prefix)
         database, family = self._native()
         found = database.get(family, key, self._snapshot()) if self._has(key) else None
         if found is None:
@@ -124,10 +135,19 @@ class Keys(Mapping):
 
     def prefix(self, prefix: bytes) -> Keys:
         """Returns a view of the keys that begin with `prefix`."""
-        return self._view(*self._range[:2], prefix)
+        _check_key(prefix)
+        first, end, of_view = self._range
+        if prefix.startswith(of_view):
+            return self._view(first, end, prefix)
+        if of_view.startswith(prefix):
+            return self._view(first, end, of_view)
+        return self._view(b"\0", b"\0", of_view)  # no key
 
     def family(self, name: str) -> Keys:
-        """Returns the keys of another column family of RocksDB, by its name or number."""
+        """Returns the keys of another column family of RocksDB, by its name, or by its number if none has that name.
+
+        Their use raises ValueError if there is no such family.
+        """
         return Keys(self._opened, self._on_damage, name, self._at, *self._range)
 
     def as_of(self, sequence: int) -> Keys:
