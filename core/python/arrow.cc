@@ -74,12 +74,19 @@ ArrowColumn column_of(Batch batch) {
 
 // --- the stream
 
+// What was skipped instead of ending the stream.
+struct SkippedError {
+  Error error;
+  std::size_t shard = 0;
+};
+
 class ArrowRecords {
  public:
-  ArrowRecords(std::shared_ptr<OpenedSet> set, RecordStream::Options options, bool skips,
+  ArrowRecords(std::shared_ptr<OpenedSet> set, RecordStream::Options options, const std::string& on_damage,
                std::shared_ptr<const RowSchema> schema, SelectScalar selects = {})
       : set_(std::move(set)),
-        skips_(skips),
+        skips_(on_damage != "raise"),
+        reports_(on_damage == "report"),
         schema_(std::move(schema)),
         selects_(std::move(selects)),
         stream_(owned_by_process(std::make_unique<RecordStream>(set_->set(), std::move(options)))) {}
@@ -99,6 +106,15 @@ class ArrowRecords {
     const int status = next(batch);
     if (status == 0 && batch) rows = batch->decoded->finish();
     return status;
+  }
+  // Moves what was skipped since the last call out of this; nothing unless it is to be reported.
+  std::vector<SkippedError> take_skipped() { return std::exchange(to_report_, {}); }
+  // Warns of what was skipped. Throws the exception that the user's filter makes of a warning. Needs the GIL.
+  void warn_of(const std::vector<SkippedError>& skipped) const {
+    for (const auto& [error, shard] : skipped) {
+      const py::object exception = exception_of(error, set_->plan().list.shards[shard].path);
+      in_python([&] { py::module_::import("recordfs._errors").attr("warn_of")(exception); });
+    }
   }
   // Throws the exception of what ended the stream.
   [[noreturn]] void raise_failure() const {
@@ -146,7 +162,10 @@ class ArrowRecords {
   }
 
   void handle(const Error& error) {
-    if (may_skip(error) && skips_) return;
+    if (may_skip(error) && skips_) {
+      if (reports_) to_report_.push_back({error, block_.shard});
+      return;
+    }
     is_over_ = true;
     const std::string& path = set_->plan().list.shards[block_.shard].path;
     failure_ = error;
@@ -253,6 +272,7 @@ class ArrowRecords {
 
   const std::shared_ptr<OpenedSet> set_;
   const bool skips_;
+  const bool reports_;
   const std::shared_ptr<const RowSchema> schema_;  // null: records are not decoded
   const SelectScalar selects_;
   const unsigned generation_ = fork_generation();
@@ -265,6 +285,7 @@ class ArrowRecords {
   bool is_over_ = false;
   int pending_ = 0;  // errno, to be returned after the records before it
   std::string error_;
+  std::vector<SkippedError> to_report_;
   std::optional<Error> failure_;  // of the file
   std::string failed_path_;
   bool has_rows_alone_ = false;  // and no records; then an exception of a signal handler is kept
@@ -288,7 +309,15 @@ int get_next(ArrowArrayStream* stream, ArrowArray* out) {
     if (has_gil()) release.emplace();
     status = records.next(out);
   });
-  return has_memory ? status : records.fail(ENOMEM, "no memory");
+  if (!has_memory) return records.fail(ENOMEM, "no memory");
+  const auto skipped = records.take_skipped();
+  if (skipped.empty()) return status;
+  const GilAcquire acquire;
+  // An exception cannot pass through the interface.
+  const int failed = error_thrown_by([&] { records.warn_of(skipped); });
+  if (failed == 0 || status != 0) return status;
+  if (out->release != nullptr) out->release(out);
+  return records.fail(failed, "a warning of what was skipped raised an exception");
 }
 
 const char* get_last_error(ArrowArrayStream* stream) { return records_of(stream).error(); }
@@ -318,15 +347,18 @@ class ColumnReader {
   py::object next() {
     std::optional<ArrowColumn> rows;
     int status = 0;
+    std::vector<SkippedError> skipped;
     const bool has_memory = has_memory_for([&] {
       const GilRelease release;
       const std::lock_guard lock(mutex_);
       status = records_->next(rows);
+      skipped = records_->take_skipped();
       if (rows) rows = columns_.select(std::move(*rows));
     });
     if (!has_memory) throw std::bad_alloc();
     // Of a signal handler: rows that were read before it are lost.
     if (PyErr_Occurred() != nullptr) throw py::error_already_set();
+    records_->warn_of(skipped);
     if (status != 0) records_->raise_failure();
     return rows ? tuple_of(*rows) : py::object(py::none());
   }
@@ -363,17 +395,17 @@ void define_column_reader(py::module_& module, const MakeColumnReader& make) {
         auto rows = make(set, {.begin = begin, .end = end.value_or(UINT64_MAX)}, condition,
                          {.names = std::move(names), .lists = lists, .scans = scans});
         return std::make_unique<ColumnReader>(
-            std::make_unique<ArrowRecords>(std::move(set), std::move(rows.options), on_damage != "raise",
-                                           std::move(rows.schema), std::move(rows.selects)),
+            std::make_unique<ArrowRecords>(std::move(set), std::move(rows.options), on_damage, std::move(rows.schema),
+                                           std::move(rows.selects)),
             std::move(rows.columns));
       }))
       .def("field", &ColumnReader::field)
       .def("next", &ColumnReader::next);
 }
 
-py::capsule arrow_stream(std::shared_ptr<OpenedSet> set, RecordStream::Options options, bool skips,
+py::capsule arrow_stream(std::shared_ptr<OpenedSet> set, RecordStream::Options options, const std::string& on_damage,
                          std::shared_ptr<const RowSchema> schema) {
-  auto records = std::make_unique<ArrowRecords>(std::move(set), std::move(options), skips, std::move(schema));
+  auto records = std::make_unique<ArrowRecords>(std::move(set), std::move(options), on_damage, std::move(schema));
   auto stream = std::make_unique<ArrowArrayStream>(ArrowArrayStream{.get_schema = &get_schema,
                                                                     .get_next = &get_next,
                                                                     .get_last_error = &get_last_error,

@@ -17,11 +17,11 @@
 namespace recordfs::python {
 
 // Returns a capsule "arrow_array_stream" with the columns ordinal, shard, offset and index of int64, and data of
-// large_binary; with a schema, its struct instead of data. What is damaged is skipped if `skips`, and otherwise ends
-// the stream with an error; a record that cannot be decoded is a null then. Any thread may read the stream, with or
-// without the GIL.
-pybind11::capsule arrow_stream(std::shared_ptr<OpenedSet> set, RecordStream::Options options, bool skips,
-                               std::shared_ptr<const RowSchema> schema);
+// large_binary; with a schema, its struct instead of data. What is damaged ends the stream with an error if `on_damage`
+// is "raise", and is skipped otherwise, with a warning if it is "report"; a record that cannot be decoded is a null
+// then. Any thread may read the stream, with or without the GIL.
+pybind11::capsule arrow_stream(std::shared_ptr<OpenedSet> set, RecordStream::Options options,
+                               const std::string& on_damage, std::shared_ptr<const RowSchema> schema);
 
 // The columns that a ColumnReader reads.
 struct WantedColumns {

@@ -127,7 +127,7 @@ class Stream {
   // Returns (records, path, chunk, reason) of those that could not be searched for a field.
   py::tuple undecoded() const {
     const auto summary = undecoded_.summary();
-    return py::make_tuple(summary.records, summary.path, summary.chunk, summary.why);
+    return py::make_tuple(summary.records, path_text(summary.path), summary.chunk, shown_text(summary.why));
   }
 
   // Returns (data, offsets) of the next `count` records, fewer only at the end. Throws StopIteration after the last
@@ -357,7 +357,7 @@ py::capsule make_arrow_stream(std::shared_ptr<OpenedSet> set, std::uint64_t begi
   options.threads = set->threads();
   auto schema = decodes ? row_schema(*set, {.lists = lists, .scans = scans}) : nullptr;
   if (schema != nullptr) options.fields_of = wanted_fields(*set, schema, parsed_condition);
-  return arrow_stream(std::move(set), std::move(options), on_damage != "raise", std::move(schema));
+  return arrow_stream(std::move(set), std::move(options), on_damage, std::move(schema));
 }
 
 ColumnRows column_rows(const std::shared_ptr<OpenedSet>& set, OrdinalInterval ordinals,

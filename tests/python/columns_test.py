@@ -59,6 +59,13 @@ class Columns(cases.Case):
         with self.assertRaises(recordfs.UnsupportedError):
             self.open("riegeli/simple_zstd9.riegeli").columns
 
+    def test_selection_of_all_columns_is_iterated_twice(self):
+        path = self.folder / "a.tfrecord"
+        path.write_bytes(tfrecord([b'{"a.b": 1, "a": {"b": 2}}']))
+        selection = recordfs.open(path).select()
+        for _ in range(2):
+            self.assertEqual(list(selection), [{"a.b": 1, "a": {"b": 2}}])
+
     def test_rows_that_do_not_fit_are_skipped_as_damage(self):
         path = self.write("a.tfrecord", [example({"a": [1]}), example({"a": [b"x"]}), example({"a": [3]})])
         skipping = recordfs.open(path, on_damage="skip")

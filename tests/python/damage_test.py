@@ -2,13 +2,20 @@
 """What each way to handle damage does, and which exceptions there are."""
 import errno
 import os
+import re
 import subprocess
 import sys
 import warnings
 
 import cases
 import recordfs
+from arrow_consumer import rows
 from cases import Case
+
+try:
+    import numpy
+except ImportError:
+    numpy = None
 
 
 class FlippedByte(Case):
@@ -184,6 +191,48 @@ class LostRecords(Case):
             read(ds := recordfs.open(path, on_damage="skip"))
             found, = ds.damage
             self.assertEqual((found.begin, found.end), (20 * 1500, 20 * 1501))
+
+
+class Columns(Case):
+    """What reads columns, of a file with a damaged record and one that cannot be decoded."""
+
+    READERS = {
+        "select": lambda ds: list(ds.select()),
+        "picked rows": lambda ds: list(ds[::-1].select()),
+        "column_statistics": lambda ds: ds.column_statistics(),
+        "to_numpy": lambda ds: ds.to_numpy(),
+        "Arrow": lambda ds: rows(ds.arrow(decode=True)),
+    }
+
+    def setUp(self):
+        super().setUp()
+        self.path = self.write("a.tfrecord", [b'{"a": 1}', b'{"a": 2}', b"no JSON.", b'{"a": 4}'])
+        with self.path.open("r+b") as file:
+            file.seek(24 + 17)
+            file.write(b"X")  # in record 1
+
+    def test_report_warns_of_each_record_that_is_left_out(self):
+        for name, read in self.READERS.items():
+            if name == "to_numpy" and numpy is None:
+                continue
+            with self.subTest(name=name):
+                with self.assertWarns(recordfs.DamageWarning) as warned:
+                    read(recordfs.open(self.path, on_damage="report"))
+                texts = [str(one.message) for one in warned.warnings]
+                self.assertEqual(len(texts), 2, texts)
+                for expected in ("a.tfrecord: byte 24: .*checksum", "a.tfrecord: (not a JSON object|1 record cannot be decoded)"):
+                    self.assertEqual(len([text for text in texts if re.search(expected, text)]), 1, texts)
+                with warnings.catch_warnings():
+                    warnings.simplefilter("error")
+                    read(recordfs.open(self.path, on_damage="skip"))
+
+    def test_warning_that_is_an_error_ends_the_reading(self):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            with self.assertRaises(recordfs.DamageWarning):
+                list(recordfs.open(self.path, on_damage="report").select())
+            _, error = rows(recordfs.open(self.path, on_damage="report"))
+            self.assertIn("a warning of what was skipped raised an exception", error)
 
 
 class BadSector(Case):

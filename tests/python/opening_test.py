@@ -95,6 +95,10 @@ class Opening(Shards):
             list(recordfs.open(path))
         self.assertEqual(raised.exception.path, str(path))
         self.assertIn(r"\udcff\udcfe/a\udce9.tfrecord: byte ", str(raised.exception))
+        path.write_bytes(cases.tfrecords.tfrecord([b'{"a": 1}', b"no JSON"]))
+        with self.assertRaisesRegex(recordfs.UnsupportedError, "1 record cannot be decoded") as raised:
+            list(recordfs.open(path).grep("1", field="a"))
+        self.assertEqual(raised.exception.path, str(path))
         with self.assertRaises(FileNotFoundError) as raised:
             recordfs.open(folder / (name + "x"))
         self.assertEqual(raised.exception.filename, str(path) + "x")

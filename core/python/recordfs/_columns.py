@@ -147,7 +147,7 @@ class Columned:
         Notes
         -----
         All rows are in memory at once. A record that cannot be read or decoded raises; with ``on_damage="skip"`` or
-        ``"report"`` one that cannot be read has no row, and one that cannot be decoded has None in all columns.
+        ``"report"`` it has no row.
 
         Examples
         --------
@@ -241,6 +241,7 @@ class Selection:
 
     def __init__(self, dataset: Columned, names: list[str], how: tuple[bool, bool]) -> None:
         self._dataset = dataset
+        self._names = names
         self._how = how
         if len(set(names)) < len(names):
             raise ValueError("a column is named twice")
@@ -286,7 +287,7 @@ class Selection:
         if unused is not None and unused[0] is self._dataset._opened.checked():
             reader = unused[1]
         else:
-            reader = self._dataset._column_reader([column.name for column in self.columns], self._how)
+            reader = self._dataset._column_reader(self._names, self._how)
         fields = reader.field()[2]
         while (rows := reader.next()) is not None:
             length, nulls, buffers, children = rows
