@@ -189,6 +189,7 @@ void ColumnCounter::count_scalar(std::string_view run, const ScalarRow& scalar) 
   member("tag", std::string_view(scalar.tag));
   member("value", scalar.value);
   end();
+  count_objects();
 }
 
 Result<void> ColumnCounter::count_scalars(ScalarSource source, Bytes record, std::string_view path_in_set,
@@ -224,6 +225,7 @@ Result<void> ColumnCounter::count(const RequestContext& context, const RecordDec
   }
   ++records_;
   has_rows_ = true;
+  count_objects();
   if (use_ == Use::kIgnore) {
     use_ = Use::kCount;
     restart(false);

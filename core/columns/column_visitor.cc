@@ -8,11 +8,22 @@
 namespace recordfs {
 
 void ColumnVisitor::restart(bool is_new) {
-  record_ += is_new ? 1 : 0;
+  if (is_new) {
+    ++record_;
+    with_objects_.clear();
+  }
   open_.clear();
   named_ = 0;
   root_ = 0;
   has_unnamed_ = false;
+}
+
+void ColumnVisitor::count_objects() {
+  for (const std::size_t number : with_objects_) {
+    Node& node = nodes_[number];
+    if (node.last_value != record_) ++node.objects;
+  }
+  with_objects_.clear();
 }
 
 std::string ColumnVisitor::name_of(const Node& node) {
@@ -65,7 +76,7 @@ void ColumnVisitor::end() {
   Node& node = nodes_[level.node];
   Place place{.is_in_list = level.is_in_list, .is_element = is_element() && (level.is_inner || !level.is_list)};
   if (!level.is_empty && !level.is_list && !node.is_in_example) {
-    if (node.last_object != record_ && node.last_value != record_) ++node.objects;
+    if (node.last_object != record_) with_objects_.push_back(level.node);
     node.last_object = record_;
   } else if (!level.is_empty) {
     if (level.is_inner && place.is_element && node.column != kNone) pass_on(level.node, place, {});
@@ -120,10 +131,7 @@ void ColumnVisitor::pass_on(std::size_t number, Place place, const Scalar& value
   }
   Node& node = nodes_[number];
   if (node.column == kNone && !find_column(node)) return;
-  if (!std::holds_alternative<std::monostate>(value)) {
-    if (node.last_value != record_ && node.last_object == record_) --node.objects;
-    node.last_value = record_;
-  }
+  if (!std::holds_alternative<std::monostate>(value)) node.last_value = record_;
   const bool is_one = node.is_feature && !std::holds_alternative<std::monostate>(value);
   place.is_in_list = place.is_in_list && !is_one;
   take_value(node.column, place, value);

@@ -38,7 +38,7 @@ class ColumnVisitor : public ValueVisitor {
   // Returns where the values of a column are, as FoundField does; 0: at several places.
   std::uint64_t way(std::size_t column) const { return ways_[column]; }
   // Calls `take` with the name of each place that has objects with members, and the number of records in which it has
-  // no other values.
+  // no other values, of those that count_objects() was called for.
   template <class Take>
   void each_object(const Take& take) const {
     for (const Node& node : nodes_) {
@@ -55,6 +55,8 @@ class ColumnVisitor : public ValueVisitor {
  protected:
   // Is called before a record, and again before it is visited once more.
   void restart(bool is_new = true);
+  // Is called after a record was visited, if it counts.
+  void count_objects();
   // Takes a scalar, or null for an empty list, for a feature without values, and after a list that is an element.
   virtual void take_value(std::size_t column, const Place& place, const Scalar& value) = 0;
 
@@ -104,6 +106,7 @@ class ColumnVisitor : public ValueVisitor {
   std::vector<Level> open_;
   std::size_t named_ = 0;  // the node of the last name
   std::uint64_t record_ = 0;
+  std::vector<std::size_t> with_objects_;  // the nodes that have an object in this record
 };
 
 }  // namespace recordfs

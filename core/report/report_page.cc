@@ -41,10 +41,15 @@ std::string state_of(const SetReport& report) {
   const FileReport* const file = report.only_file();
   if (file != nullptr && file->size == 0) return R"(<p class="state">The file is empty.</p>)";
   const std::string in_files = file == nullptr ? " in " + counted(report.files, "file") : "";
+  std::string unchecked;
+  if (file == nullptr && report.unchecked > 0) {
+    unchecked = fmt::format(" Not checked: {} with records that have no checksums.", counted(report.unchecked, "file"));
+  } else if (const auto finding = file == nullptr ? std::nullopt : finding_without_checksums(file->verdict)) {
+    unchecked = fmt::format(" Not checked: {}.", finding->reason);
+  }
   if (report.failed + report.faulty == 0) {
-    const auto unchecked = file == nullptr ? std::nullopt : finding_without_checksums(file->verdict);
     return fmt::format(R"(<p class="state good">Good: {}{} read, no damage found.{}</p>)", records_text(report.records),
-                       in_files, unchecked ? fmt::format(" Not checked: {}.", unchecked->reason) : "");
+                       in_files, unchecked);
   }
   std::string text;
   if (report.faulty > 0) {
@@ -54,7 +59,7 @@ std::string state_of(const SetReport& report) {
   if (report.failed > 0) {
     text += fmt::format("{}Cannot be read: {}.", text.empty() ? "" : " ", counted(report.failed, "file"));
   }
-  return fmt::format(R"(<p class="state bad">{}</p>)", text);
+  return fmt::format(R"(<p class="state bad">{}{}</p>)", text, unchecked);
 }
 
 double ratio_in(std::uint64_t bytes, std::uint64_t size) {

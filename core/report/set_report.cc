@@ -22,6 +22,7 @@ void SetReport::add(const std::string& path, FileReport&& report) {
   const auto* const name = report.info.find("format");
   const auto* const format = name == nullptr ? nullptr : std::get_if<std::string>(name);
   ++files;
+  unchecked += finding_without_checksums(report.verdict) ? 1 : 0;
   faulty += of_file.damaged + of_file.unread > 0 ? 1 : 0;
   size += report.size;
   records += report.verdict.records;

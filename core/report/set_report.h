@@ -45,8 +45,9 @@ struct SetReport {
   std::optional<FileReport> first_file;  // while no other file is added
   std::vector<Row> rows;                 // of the first files
   std::uint64_t files = 0;
-  std::uint64_t failed = 0;  // files that could not be read at all
-  std::uint64_t faulty = 0;  // files with findings, without those
+  std::uint64_t failed = 0;     // files that could not be read at all
+  std::uint64_t faulty = 0;     // files with findings, without those
+  std::uint64_t unchecked = 0;  // files with records that have no checksums
   std::uint64_t size = 0;
   std::uint64_t records = 0;
   std::uint64_t bytes = 0;

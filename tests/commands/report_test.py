@@ -261,7 +261,14 @@ class Report(commands.Case):
             row = next(row for row in page.texts["tr"] if row.startswith(str(file)))
             self.assertTrue(row.startswith(f"{file}{one['format']}{one['records']}"), row)
             self.assertTrue(row.endswith("good"), row)
-        self.assertIn(f"Good: {shown['Records']} records in 2 files read, no damage found.", page.texts["p"])
+        self.assertIn(f"Good: {shown['Records']} records in 2 files read, no damage found. "
+                      "Not checked: 1 file with records that have no checksums.", page.texts["p"])
+
+    def test_page_of_several_files_says_how_many_are_not_checked(self):
+        avro = [commands.sample(f"avro/{name}.avro") for name in ("nulls", "users-null")]
+        page = self.page(*avro, status=commands.PARTLY_DONE)
+        state, = (text for text in page.texts["p"] if text.startswith("Good: "))
+        self.assertTrue(state.endswith(" Not checked: 2 files with records that have no checksums."), state)
 
     def test_data_set_is_named_and_has_its_files(self):
         self.write_small(3)

@@ -140,6 +140,15 @@ TEST(ColumnStatistics, RecordThatCannotBeDecodedCountsNothing) {
   EXPECT_EQ(shown(sum), "2\na: int64[] 2 6 1 3 1:2 2:2 3:2");
 }
 
+TEST(ColumnStatistics, ObjectsOfRecordsThatDoNotCountAreNotCounted) {
+  const std::string beyond = R"({"a":{"b":1},"c":1e999})";
+  ColumnCounter counter;
+  EXPECT_EQ(count(counter, {R"({"a":5})", beyond, R"({"a":{"b":1}} )", beyond, beyond, R"({"a":{"b":)"}), 4u);
+  ColumnStatistics sum;
+  sum.add(counter);
+  EXPECT_EQ(shown(sum), "2\na: int64 2 1 5 5 5:1\na.b: int64 1 1 1 1 1:1");
+}
+
 TEST(ColumnStatistics, RecordsWithManyValuesAreCountedToo) {
   std::string numbers = "1";
   for (int i = 0; i < 20000; ++i) numbers += ",1";
