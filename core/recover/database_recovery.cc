@@ -15,6 +15,7 @@
 
 #include "core/base/percent_encoding.h"
 #include "core/base/storage.h"
+#include "core/database/key_text.h"
 #include "core/database/new_database.h"
 #include "core/database/uncertain_keys.h"
 #include "core/decoding/json_writer.h"
@@ -236,8 +237,11 @@ class DatabaseRecovery {
     using database::Operation;
     if (keys.version().operation == Operation::kPutEntity || keys.version().operation == Operation::kMerge) {
       ASSIGN_OR_RETURN(const auto columns, keys.columns({}));
-      if (!columns.empty()) {
-        return Error{.code = Code::kUnsupported, .detail = "recover does not write values with several columns"};
+      // The default column alone is the value.
+      if (std::ranges::any_of(columns, [](const database::Column& column) { return !column.name.empty(); })) {
+        return Error{.code = Code::kUnsupported,
+                     .detail = fmt::format("key {}: recover does not write values with several columns",
+                                           escaped_key(keys.key()))};
       }
     }
     if (keys.version().may_be_stale) {

@@ -14,9 +14,14 @@ import databases
 import tfrecords
 
 
-def batch(sequence, key):
-    """Returns a batch that sets the value of a key of less than 128 bytes."""
-    return struct.pack("<QIB", sequence, 1, 1) + bytes([len(key)]) + key + b"\1v"
+def batch(sequence, key, value=b"v", kind=1):
+    """Returns a batch that sets the value of a key; both have less than 128 bytes. `kind`: of the operation."""
+    return struct.pack("<QIB", sequence, 1, kind) + bytes([len(key)]) + key + bytes([len(value)]) + value
+
+
+def entity_batch(sequence, key, name):
+    """Returns a batch of RocksDB that sets an entity with one column."""
+    return batch(sequence, key, b"\1\1" + bytes([len(name)]) + name + b"\4" + b"only", kind=0x16)
 
 
 class RecoverDatabase(databases.Case):
@@ -203,6 +208,23 @@ class RecoverDatabase(databases.Case):
             self.assertEqual(done.status, commands.PARTLY_DONE)
             self.assertIn(reason, done.err)
             self.assertEqual(self.made(), [])
+
+    def test_entity_with_the_default_column_alone_is_a_value(self):
+        source = self.copy_database("database/rocksdb7-first-keys")
+        before = self.values(str(source))
+        log, = source.glob("*.log")
+        last = max(line["sequence"] for line in self.json_lines("cat", "--json", str(source)))
+        newer = source / f"{int(log.stem) + 2:06}.log"
+        newer.write_bytes(tfrecords.log_fragment(1, entity_batch(last + 1, b"zz", b"")))
+        self.good("recover", str(source), "-o", str(self.out))
+        entries = [line["decoded"] for line in self.json_lines("cat", "--json", str(self.out / "default.sst"))]
+        found = [(databases.bytes_of(entry, "key"), databases.bytes_of(entry, "value")) for entry in entries]
+        self.assertEqual(found, [*before, (b"zz", b"only")])
+        shutil.rmtree(self.out)
+        newer.write_bytes(tfrecords.log_fragment(1, entity_batch(last + 1, b"zz", b"x")))
+        done = self.recordfs("recover", str(source), "-o", str(self.out))
+        self.assertEqual(done.status, commands.PARTLY_DONE)
+        self.assertIn("key zz: recover does not write values with several columns", done.err)
 
     def test_each_family_of_rocksdb_becomes_a_table(self):
         self.good("recover", str(commands.sample(databases.FAMILIES)), "-o", str(self.out))
