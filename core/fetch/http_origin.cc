@@ -39,6 +39,13 @@ class HttpOrigin final : public Origin {
     return parse_autoindex(response.body);
   }
 
+  // Servers may show each user other files.
+  std::string place(const std::string& text) const override {
+    const auto url = parse_url(text);
+    if (!url || url->userinfo.empty()) return {};
+    return "user:" + percent_decoded(url->userinfo.substr(0, url->userinfo.find(':')));
+  }
+
   Failure explain(const std::string& text, const HttpResponse& response) override {
     const auto url = parse_url(text);
     const bool is_signed = url && (!url->userinfo.empty() || may_be_secret(url->query));

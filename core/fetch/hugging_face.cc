@@ -18,6 +18,8 @@
 namespace recordfs::fetch {
 namespace {
 
+constexpr const char* kHub = "https://huggingface.co";
+
 // A file or directory.
 struct RepositoryPath {
   std::string kind;        // "datasets", "spaces" or "models"
@@ -161,6 +163,10 @@ class HuggingFace final : public Origin {
   Failure explain(const std::string& url, const HttpResponse& response) override;
   Linked linked(const HttpResponse& response) const override;
 
+  std::string place(const std::string&) const override {
+    return hub_ && hub_->endpoint.text() != kHub ? hub_->endpoint.text() : std::string();
+  }
+
  private:
   Result<HttpRequest> request_for(const std::string& before, const RepositoryPath& path) const {
     TRY(hub_);
@@ -219,7 +225,7 @@ Origin::Linked HuggingFace::linked(const HttpResponse& response) const {
 Result<Hub> hub_of(const Environment& environment, bool sign) {
   Hub hub;
   std::string endpoint = environment.variable("HF_ENDPOINT");
-  if (endpoint.empty()) endpoint = "https://huggingface.co";
+  if (endpoint.empty()) endpoint = kHub;
   const auto url = parse_url(endpoint);
   if (!url || !url->is_http() || !url->userinfo.empty() || !url->query.empty()) {
     return unsupported("HF_ENDPOINT is no URL of a server (https://HOST[:PORT])");

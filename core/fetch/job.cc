@@ -36,11 +36,20 @@ std::shared_ptr<Object> object_of(const std::string& name, const UrlNames::Named
   return object;
 }
 
-void describe(const Snapshot& snapshot, Reply& reply) {
+// Returns the version by which the client and all caches know an object. A server makes ETags that are unique among its
+// own objects, or even among those of one user only, and the printable name tells neither.
+std::string version_of(const Object& object) {
+  const std::string place = object.origin->place(object.url);
+  const std::string version = object.snapshot->version();
+  return place.empty() ? version : fmt::format("at:{},{}", short_hash(place), version);
+}
+
+void describe(const Object& object, Reply& reply) {
+  const Snapshot& snapshot = *object.snapshot;
   reply.size = snapshot.size;
   reply.modified = snapshot.modified;
   reply.is_settled = snapshot.is_settled;
-  reply.version = snapshot.version();
+  reply.version = version_of(object);
 }
 
 // A task on the network.
@@ -88,13 +97,13 @@ class OpenJob final : public Job {
     const Snapshot& snapshot = *object_->snapshot;
     const std::uint64_t received = request_->task().received();
     if (context_.cache != nullptr && snapshot.is_settled && !object_->spool) {
-      object_->cached = context_.cache->object(object_->name, snapshot.version(), snapshot.size);
+      object_->cached = context_.cache->object(object_->name, version_of(*object_), snapshot.size);
       if (object_->cached) {
         object_->cached->write(begin_, out_.first(static_cast<std::size_t>(received)), request_->task().sums());
       }
     }
     Reply reply;
-    describe(snapshot, reply);
+    describe(*object_, reply);
     reply.received = received;
     reply.object = ++context_.last_object;
     if (request_->task().has_spooled()) reply.text = "the server ignores range requests, so the whole file was read";
@@ -287,7 +296,7 @@ class StatusJob final : public Job {
       return advance(now, wake);
     }
     if (!list_) {
-      describe(*object_->snapshot, reply);
+      describe(*object_, reply);
       return reply;
     }
     if (const auto page = list_->task().parse(); !page) return failure_reply(page.error());

@@ -48,19 +48,6 @@ constexpr std::string_view kLowerDigits = "0123456789abcdef";
 constexpr std::size_t kHashBytes = 6;
 constexpr std::string_view kHidden = "...";  // before the hash of a query
 
-// Returns the first bytes of a digest in hexadecimal.
-std::string short_hash(std::string_view text) {
-  Digester digester(DigestId::kSha256);
-  digester.append(as_bytes(text));
-  const Digest digest = digester.finish();
-  std::string hash;
-  for (const std::byte byte : digest.view().first(kHashBytes)) {
-    hash += kLowerDigits[std::to_integer<std::size_t>(byte >> 4)];
-    hash += kLowerDigits[std::to_integer<std::size_t>(byte & std::byte{0xF})];
-  }
-  return hash;
-}
-
 // Returns whether a query is one that printable() has hidden.
 bool is_hidden(std::string_view query) {
   return query.size() == kHidden.size() + 2 * kHashBytes && query.starts_with(kHidden) &&
@@ -97,6 +84,18 @@ std::vector<std::string> files_of_credentials() {
   files.push_back(hugging_face_token_file(environment));
   std::erase(files, "");
   return files;
+}
+
+std::string short_hash(std::string_view text) {
+  Digester digester(DigestId::kSha256);
+  digester.append(as_bytes(text));
+  const Digest digest = digester.finish();
+  std::string hash;
+  for (const std::byte byte : digest.view().first(kHashBytes)) {
+    hash += kLowerDigits[std::to_integer<std::size_t>(byte >> 4)];
+    hash += kLowerDigits[std::to_integer<std::size_t>(byte & std::byte{0xF})];
+  }
+  return hash;
 }
 
 std::string printable(const std::string& url) {

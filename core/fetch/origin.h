@@ -90,6 +90,10 @@ class Origin {
     std::string version{};  // for ObjectRange::version of later requests; empty: none
   };
   virtual Linked linked(const HttpResponse&) const { return {}; }
+
+  // Returns what decides, besides the printable URL, which object a URL means: the service that the environment names,
+  // or the user in the userinfo. Empty: nothing else does. May be a secret.
+  virtual std::string place(const std::string& /*url*/) const { return {}; }
 };
 
 // What the user has chosen, by options and by the environment of the fetcher.
@@ -108,5 +112,8 @@ std::vector<std::string> files_of_credentials();
 // Returns a URL as it may be printed: without userinfo, and with a hash in place of a query that may have a secret in
 // it. Returns the result itself unchanged. Thread-safe.
 std::string printable(const std::string& url);
+
+// Returns the first 6 bytes of the SHA-256 of a text, in hexadecimal. Thread-safe.
+std::string short_hash(std::string_view text);
 
 }  // namespace recordfs::fetch

@@ -114,6 +114,10 @@ class S3Origin final : public Origin {
 
   Failure explain(const std::string& url, const HttpResponse& response) override;
 
+  std::string place(const std::string&) const override {
+    return service_ && service_->endpoint ? service_->endpoint->text() : std::string();
+  }
+
  private:
   static std::string prefix_of(const Key& directory) {
     const bool is_complete = directory.name.empty() || directory.name.ends_with('/');

@@ -21,8 +21,8 @@ struct Snapshot {
 
   // Returns the ETag for If-Match: strong, and of the server that is asked first; empty: there is none.
   std::string if_match() const;
-  // Returns a text that is printable, without spaces, and the same only for the same bytes, if is_settled. If there is
-  // a strong ETag, it ends with "linked:" or "etag:" and that.
+  // Returns a text that is printable, without spaces, and for one URL of a server the same only for the same bytes, if
+  // is_settled. If there is a strong ETag, it ends with "linked:" or "etag:" and that.
   std::string version() const;
 };
 

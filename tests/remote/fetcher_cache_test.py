@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """The disk cache of recordfs-fetch, driven over its socket."""
+import base64
 import os
 import random
 import signal
@@ -9,7 +10,28 @@ import built
 import faults
 import fetcher
 from fetcher_case import BLOCK, DATA, FetcherTest
-from server import Rule, http_date
+from server import Answer, Object, Rule, Server, http_date
+
+
+class TimeAndSize(Server):
+    """Makes ETags of times and sizes, as nginx does, and all objects at the same time."""
+
+    def find(self, path):
+        found = super().find(path)
+        if isinstance(found, Object):
+            found.modified, found.etag = 1_700_000_000, f'"6553f100-{found.size:x}"'
+        return found
+
+
+class Personal(TimeAndSize):
+    """Shows each user the objects of a directory with their name."""
+
+    def answer(self, request):
+        scheme, _, pair = request.headers.get("authorization", "").partition(" ")
+        if scheme != "Basic":
+            return Answer(401)
+        request.path = f"/{base64.b64decode(pair).decode().partition(':')[0]}{request.path}"
+        return super().answer(request)
 
 
 class CacheTest(FetcherTest):
@@ -45,6 +67,37 @@ class CacheTest(FetcherTest):
         self.server.put("x", DATA[::-1])
         changed = fetching.open(self.url)
         self.assertEqual(fetching.read(changed, 0, len(DATA)).data, DATA[::-1])
+
+    def read_all(self, url, **options):
+        """Returns the version of an object and its bytes, which a new fetcher has read."""
+        fetching = self.start("--no-sign-request", cache=self.cache, **options)
+        opened = fetching.open(url)
+        self.assertTrue(opened.is_settled, opened.text)
+        self.assertEqual(fetching.status(url).version, opened.version)
+        return opened.version, fetching.read(opened, 0, opened.size).data
+
+    def test_services_with_equal_names_and_etags_share_no_blocks(self):
+        for url, variable, path in (("s3://bucket/x", "AWS_ENDPOINT_URL", "bucket/x"), ("gs://bucket/x", "STORAGE_EMULATOR_HOST", "bucket/x"),
+                                    ("hf://datasets/user/repo/x", "HF_ENDPOINT", "datasets/user/repo/resolve/main/x")):
+            versions = set()
+            for data in (DATA, DATA[::-1]):
+                service = self.serve(TimeAndSize)
+                service.put(path, data)
+                for _ in range(2):
+                    version, read = self.read_all(url, environment={variable: service.origin, "AWS_EC2_METADATA_DISABLED": "true"})
+                    self.assertEqual(read, data, url)
+                    versions.add(version)
+            self.assertEqual(len(versions), 2, versions)
+
+    def test_users_of_a_server_share_no_blocks(self):
+        server = self.serve(Personal)
+        server.put("alice/x", DATA)
+        server.put("bob/x", DATA[::-1])
+        for user, data in (("alice", DATA), ("bob", DATA[::-1])):
+            for password in ("one", "two"):
+                version, read = self.read_all(server.url("x").replace("://", f"://{user}:{password}@"))
+                self.assertEqual(read, data, user)
+                self.assertNotIn(user, version)
 
     def test_unsettled_object_is_not_cached(self):
         def modified_a_second_ago(exchange):

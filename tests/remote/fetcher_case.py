@@ -26,8 +26,8 @@ class FetcherTest(unittest.TestCase):
         self.server.put("x", DATA)
         self.url = f"{self.server.origin}/x"
 
-    def serve(self, **options):
-        server = self.exits.enter_context(Server(self.root, **options))
+    def serve(self, kind=Server, **options):
+        server = self.exits.enter_context(kind(self.root, **options))
         self.addCleanup(lambda: self.assertEqual(server.problems, []))
         return server
 

@@ -37,6 +37,14 @@ TEST(HttpOrigin, UserinfoIsAHeader) {
   EXPECT_EQ(basic_authorization("user"), "Authorization: Basic dXNlcjo=");
 }
 
+TEST(HttpOrigin, PlaceIsTheUserWithoutThePassword) {
+  const auto place = [](const std::string& url) { return origin_of(url)->place(url); };
+  EXPECT_EQ(place("http://h/x"), "");
+  EXPECT_EQ(place("http://alice:one@h/x"), place("http://alic%65:two@h/y"));
+  EXPECT_NE(place("http://alice:one@h/x"), place("http://bob:one@h/x"));
+  EXPECT_NE(place("http://:one@h/x"), "");
+}
+
 TEST(HttpOrigin, SignedQueryIsACredential) {
   const std::string url = "https://h/x?X-Amz-Signature=1";
   EXPECT_TRUE(origin_of(url)->object(url, {.end = 1})->has_credentials);
