@@ -15,9 +15,13 @@ inline constexpr std::size_t kLongestListedVersion = 256;
 // byte.
 bool is_entry_name(std::string_view name);
 
+// Returns the error of a listing that has a file without a valid size. Such a file must not be shown as an empty one,
+// which the kernel never reads.
+Error listed_without_size();
+
 // Returns the entries of a directory in the JSON of nginx's autoindex module. Leaves out what is neither a
-// file nor a directory. Fails with kUnsupported if the text is another kind of page, and with kDamage if it is
-// malformed.
+// file nor a directory. Fails with kUnsupported if the text is another kind of page, or has entries without name or
+// type, and with kDamage if it is malformed, or has a file without a size.
 Result<Origin::Page> parse_autoindex(std::string_view body);
 
 }  // namespace recordfs::fetch

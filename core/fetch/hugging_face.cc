@@ -75,6 +75,23 @@ Result<RepositoryPath> parse_path(const std::string& text) {
   return parsed;
 }
 
+// Returns whether the parameters of a link say that it leads to the next page (RFC 8288): rel=next, with or without
+// quotes, and maybe among other relations.
+bool is_next(std::string_view parameters) {
+  std::string text = lower_case(parameters);
+  std::ranges::replace_if(
+      text, [](char c) { return std::string_view("\"',\t").find(c) != std::string_view::npos; }, ' ');
+  for (std::string_view rest = text; !rest.empty();) {
+    const std::string_view parameter = rest.substr(0, rest.find(';'));
+    rest.remove_prefix(std::min(rest.size(), parameter.size() + 1));
+    const std::size_t equals = parameter.find('=');
+    if (equals == std::string_view::npos || trimmed(parameter.substr(0, equals)) != "rel") continue;
+    const std::string relations = " " + std::string(parameter.substr(equals + 1)) + " ";
+    if (relations.find(" next ") != std::string::npos) return true;
+  }
+  return false;
+}
+
 // Returns the URL of the page after a listing's, as a header of the listing has it; empty: none.
 std::string_view next_link(std::string_view header) {
   while (true) {
@@ -83,8 +100,7 @@ std::string_view next_link(std::string_view header) {
     if (begin == std::string_view::npos || end == std::string_view::npos) return {};
     const std::string_view link = header.substr(begin + 1, end - begin - 1);
     header.remove_prefix(end + 1);
-    const std::string_view parameters = header.substr(0, header.find('<'));
-    if (parameters.find("rel=\"next\"") != std::string_view::npos) return link;
+    if (is_next(header.substr(0, header.find('<')))) return link;
   }
 }
 
@@ -147,15 +163,20 @@ class HuggingFace final : public Origin {
       const bool is_directory = entry["type"] == "directory";
       if (!path.starts_with(prefix) || !(is_directory || entry["type"] == "file")) return {};
       if (!is_entry_name(path.substr(prefix.size()))) return {};
+      const auto size = parse_number<std::uint64_t>(entry["size"]);
+      if (!is_directory && !size) return listed_without_size();
       page.entries.push_back(
           {.name = std::string(path.substr(prefix.size())),
            .is_directory = is_directory,
-           .size = is_directory ? 0 : parse_number<std::uint64_t>(entry["size"]).value_or(0),
+           .size = is_directory ? 0 : *size,
            .version = is_directory ? "" : std::string(entry["oid"].substr(0, kLongestListedVersion))});
       return {};
     }));
-    if (const std::string_view link = next_link(response.header("link")); !link.empty()) {
+    for (const auto& [name, value] : response.headers) {
+      const std::string_view link = name == "link" ? next_link(value) : std::string_view();
+      if (link.empty()) continue;
       ASSIGN_OR_RETURN(page.next, cursor_in(link));
+      break;
     }
     return page;
   }

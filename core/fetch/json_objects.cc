@@ -1,7 +1,9 @@
 #include "core/fetch/json_objects.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -78,6 +80,10 @@ std::string_view JsonObject::operator[](std::string_view name) const {
     if (member == name) return value;
   }
   return {};
+}
+
+bool JsonObject::has(std::string_view name) const {
+  return std::ranges::find(members_, name, &std::pair<std::string, std::string>::first) != members_.end();
 }
 
 Result<void> for_each_object(std::string_view json, const std::function<Result<void>(const JsonObject&)>& take) {

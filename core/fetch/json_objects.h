@@ -18,6 +18,7 @@ class JsonObject {
 
   // Returns the value of a member; empty: there is none.
   std::string_view operator[](std::string_view name) const;
+  bool has(std::string_view name) const;
 
  private:
   std::vector<std::pair<std::string, std::string>> members_;

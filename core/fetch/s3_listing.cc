@@ -4,12 +4,14 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <utility>
 
 #include "core/base/parse_number.h"
 #include "core/fetch/autoindex.h"
 #include "core/fetch/credential_services.h"
 #include "core/fetch/environment.h"
+#include "core/fetch/http_headers.h"
 #include "core/fetch/url.h"
 #include "core/fetch/xml.h"
 
@@ -23,17 +25,21 @@ class ListingReader {
   Result<void> take(const std::string& path, const std::string& text) {
     const std::string_view element = std::string_view(path).substr(std::min(path.find('/'), path.size()));
     if (element == "/EncodingType") is_encoded_ = text == "url";
-    if (element == "/IsTruncated") is_truncated_ = text == "true";
+    if (element == "/IsTruncated") TRY(take_truncation(lower_case(trimmed(text))));
     if (element == "/ContinuationToken") this_page_ = text;
     if (element == "/NextContinuationToken") page_.next = text;
     if (element == "/Contents/Key") entry_.name = text;
-    if (element == "/Contents/Size") entry_.size = parse_number<std::uint64_t>(text).value_or(0);
+    if (element == "/Contents/Size") size_ = parse_number<std::uint64_t>(trimmed(text));
     if (element == "/Contents/LastModified") {
       entry_.modified =
           std::chrono::system_clock::to_time_t(parse_time(text).value_or(std::chrono::system_clock::time_point()));
     }
     if (element == "/Contents/ETag" && text.size() <= kLongestListedVersion) entry_.version = text;
-    if (element == "/Contents") page_.entries.push_back(std::exchange(entry_, {}));
+    if (element == "/Contents") {
+      if (!size_) return listed_without_size();
+      entry_.size = *std::exchange(size_, std::nullopt);
+      page_.entries.push_back(std::exchange(entry_, {}));
+    }
     if (element == "/CommonPrefixes/Prefix") {
       page_.entries.push_back({.name = text, .is_directory = true});
     }
@@ -43,11 +49,13 @@ class ListingReader {
 
   Result<Origin::Page> finish() {
     if (!is_listing_) return Error{.code = Code::kUnsupported, .detail = "the server sends no listing of a bucket"};
-    if (!is_truncated_) page_.next.clear();
-    if (is_truncated_ && (page_.next.empty() || page_.next == this_page_)) {
+    // Some services send the token alone.
+    const bool is_truncated = is_truncated_.value_or(!page_.next.empty());
+    if (!is_truncated) page_.next.clear();
+    if (is_truncated && (page_.next.empty() || page_.next == this_page_)) {
       return Error{.code = Code::kDamage, .detail = "a listing that does not end"};
     }
-    const bool is_only_page = !is_truncated_ && this_page_.empty();
+    const bool is_only_page = !is_truncated && this_page_.empty();
     if (is_only_page && page_.entries.empty() && !prefix_.empty()) return system_error(ENOENT);
     // The element that says how names are encoded may follow them.
     std::erase_if(page_.entries, [this](remote::Entry& entry) { return !make_name(entry); });
@@ -55,6 +63,13 @@ class ListingReader {
   }
 
  private:
+  // Takes a boolean of XML. An incomplete listing must not be taken for a complete one.
+  Result<void> take_truncation(std::string_view text) {
+    is_truncated_ = text == "true" || text == "1";
+    if (*is_truncated_ || text == "false" || text == "0") return {};
+    return Error{.code = Code::kDamage, .detail = "a listing that does not tell whether it is complete"};
+  }
+
   // Makes the name of an entry of its key. Returns false if that is no name.
   bool make_name(remote::Entry& entry) const {
     if (is_encoded_) {
@@ -73,10 +88,11 @@ class ListingReader {
   const std::string_view prefix_;
   Origin::Page page_;  // with keys for names
   remote::Entry entry_;
+  std::optional<std::uint64_t> size_;  // of the entry
   std::string this_page_;
   bool is_listing_ = false;
   bool is_encoded_ = false;
-  bool is_truncated_ = false;
+  std::optional<bool> is_truncated_;
 };
 
 }  // namespace

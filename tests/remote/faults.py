@@ -427,6 +427,12 @@ def repeated_names(exchange):
     return exchange.answer
 
 
+def without_sizes(exchange):
+    """Files have no sizes, neither in the listing of nginx nor in that of S3."""
+    exchange.answer.body = re.sub(rb',\s*"size": \d+|<Size>\d+</Size>', b"", exchange.answer.data())
+    return exchange.answer
+
+
 def names_outside_the_directory(exchange):
     """Names that must not become paths."""
     data = exchange.answer.data()

@@ -151,8 +151,10 @@ class ObjectsTest(FetcherTest):
         self.assertEqual(len(self.server.requests), 1)
 
     def test_hostile_listings_are_errors(self):
+        (self.root / "file").write_bytes(DATA)
         fetching = self.start()
-        for fault in (faults.truncated_listing, faults.html_listing, faults.deep_listing, faults.endless_listing, faults.gzip_encoding):
+        for fault in (faults.truncated_listing, faults.html_listing, faults.deep_listing, faults.endless_listing, faults.gzip_encoding,
+                      faults.without_sizes):
             self.server.rules = [Rule("/$", fault)]
             reply = fetching.list(f"{self.server.origin}/")
             self.assertIn(reply.failure, ("damage", "unsupported", "limit"), (fault, reply))

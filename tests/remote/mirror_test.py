@@ -229,7 +229,7 @@ class Failures(Case):
 
     FAULTS = (faults.malformed_listing, faults.truncated_listing, faults.html_listing, faults.deep_listing, faults.entities_in_listing,
               faults.endless_listing, faults.internal_error, faults.forbidden, faults.not_found, faults.stall_before_headers,
-              faults.reset_in_body,
+              faults.reset_in_body, faults.without_sizes,
               faults.garbage, faults.redirect_to_file)
 
     def test_listing_that_fails_is_an_error_and_recovers(self):

@@ -36,10 +36,27 @@ TEST(Autoindex, NamesAreAsTheyAreAppendedToAUrl) {
 
 TEST(Autoindex, NamesThatCannotBeThoseOfFilesAreLeftOut) {
   const auto page = parse_autoindex(
-      R"([{"name":"","type":"file"},{"name":"..","type":"directory"},{"name":".","type":"directory"},
-          {"name":"a/b","type":"file"},{"name":"a\u0000b","type":"file"},{"type":"file"},{"name":7}])");
+      R"([{"name":"","type":"file"},{"name":"..","type":"directory"},{"name":".","type":"directory"},{"name":"a/b","type":"file"},
+          {"name":"a\u0000b","type":"file"}])");
   ASSERT_TRUE(page);
   EXPECT_TRUE(page->entries.empty());
+}
+
+TEST(Autoindex, FileWithoutAValidSizeIsDamage) {
+  for (const std::string size : {"", R"(,"size":2962.0)", R"(,"size":-1)", R"(,"size":null)", R"(,"size":"")"}) {
+    const auto page = parse_autoindex(R"([{"name":"d","type":"directory"},{"name":"x","type":"file")" + size + "}]");
+    ASSERT_FALSE(page) << size;
+    EXPECT_EQ(page.error().code, Code::kDamage) << size;
+  }
+}
+
+TEST(Autoindex, EntryWithoutNameOrTypeIsOfAnotherKindOfPage) {
+  for (const char* const entry :
+       {R"({"name":"x","size":1})", R"({"type":"file","size":1})", R"({"name":"x","type":null,"size":1})", "{}"}) {
+    const auto page = parse_autoindex("[" + std::string(entry) + "]");
+    ASSERT_FALSE(page) << entry;
+    EXPECT_EQ(page.error().code, Code::kUnsupported) << entry;
+  }
 }
 
 TEST(Autoindex, PageOfAnotherKindIsUnsupported) {
@@ -52,8 +69,10 @@ TEST(Autoindex, PageOfAnotherKindIsUnsupported) {
 }
 
 TEST(Autoindex, MalformedJsonIsDamage) {
-  for (const std::string& body : std::vector<std::string>{"[", "[1]", "[[]]", "[{]", "[{\"name\":\"\xFF\"}]", "[{}",
-                                                          "[{}] x", "[{\"a\":" + std::string(100'000, '[')}) {
+  const std::string kEntry = R"({"name":"d","type":"directory"})";
+  for (const std::string& body :
+       std::vector<std::string>{"[", "[1]", "[[]]", "[{]", "[{\"name\":\"\xFF\"}]", "[" + kEntry, "[" + kEntry + "] x",
+                                "[{\"a\":" + std::string(100'000, '[')}) {
     const auto page = parse_autoindex(body);
     ASSERT_FALSE(page) << body.substr(0, 20);
     EXPECT_EQ(page.error().code, Code::kDamage);

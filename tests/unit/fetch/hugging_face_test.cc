@@ -134,6 +134,42 @@ TEST_F(HuggingFaceTest, ListsADirectoryInPages) {
   EXPECT_EQ(page->next, "a=+");
 }
 
+TEST_F(HuggingFaceTest, EveryFormOfALinkToTheNextPageIsRead) {
+  const auto origin = make();
+  const std::string target = "<https://huggingface.co/api/x?cursor=c>";
+  const auto next_of = [&](std::vector<std::string> links) {
+    HttpResponse response = response_with(200, "[]");
+    for (std::string& link : links) response.headers.emplace_back("link", std::move(link));
+    return origin->parse_list("hf://u/r/", response)->next;
+  };
+  for (const char* const parameters :
+       {"; rel=\"next\"", ";rel=next", "; rel='next'", "; Rel=\"NEXT\"", "; rel = next", "; title=x; rel=\"last next\"",
+        "; rel=next, <https://huggingface.co/>; rel=prev"}) {
+    EXPECT_EQ(next_of({target + parameters}), "c") << parameters;
+  }
+  EXPECT_EQ(next_of({"<https://huggingface.co/api/x?cursor=p>; rel=\"prev\"", target + "; rel=\"next\""}), "c");
+  for (const char* const parameters : {"", "; rel=prev", "; rel=nextish", "; title=\"next\""}) {
+    EXPECT_EQ(next_of({target + parameters}), "") << parameters;
+  }
+}
+
+TEST_F(HuggingFaceTest, FileWithoutAValidSizeIsDamage) {
+  for (const char* const size : {"", R"(,"size":5.0)", R"(,"size":-5)"}) {
+    const auto page =
+        make()->parse_list("hf://u/r/", response_with(200, R"([{"type":"file","path":"x")" + std::string(size) + "}]"));
+    ASSERT_FALSE(page) << size;
+    EXPECT_EQ(page.error().code, Code::kDamage) << size;
+  }
+}
+
+TEST_F(HuggingFaceTest, OnlyAnotherEndpointIsAPlace) {
+  EXPECT_EQ(make()->place("hf://u/r/x"), "");
+  environment.variables["HF_ENDPOINT"] = "https://huggingface.co/";
+  EXPECT_EQ(make()->place("hf://u/r/x"), "");
+  environment.variables["HF_ENDPOINT"] = "http://127.0.0.1:8000/";
+  EXPECT_EQ(make()->place("hf://u/r/x"), "http://127.0.0.1:8000");
+}
+
 TEST_F(HuggingFaceTest, NextPageOnAnotherServerIsDamage) {
   const auto origin = make();
   for (const char* const link : {"https://evil.example/api?cursor=a", "http://huggingface.co/api?cursor=a",

@@ -72,6 +72,35 @@ TEST(S3Listing, EmptyBucketIsEmptyAndAMissingDirectoryIsMissing) {
   EXPECT_EQ(names(last_page), Names{});
 }
 
+TEST(S3Listing, EveryFormOfIncompletenessIsRead) {
+  const auto page_with = [](const std::string& content) {
+    return parse_s3_listing(listing(content + "<NextContinuationToken>t</NextContinuationToken>"), "");
+  };
+  for (const char* const text : {"true", "True", "1", " true\n"}) {
+    const auto page = page_with("<IsTruncated>" + std::string(text) + "</IsTruncated>");
+    ASSERT_TRUE(page) << text;
+    EXPECT_EQ(page->next, "t") << text;
+  }
+  EXPECT_EQ(page_with("")->next, "t");
+  for (const char* const text : {"false", "0", " False "}) {
+    EXPECT_EQ(page_with("<IsTruncated>" + std::string(text) + "</IsTruncated>")->next, "") << text;
+  }
+  for (const char* const text : {"", "yes", "2", "truefalse"}) {
+    const auto page = page_with("<IsTruncated>" + std::string(text) + "</IsTruncated>");
+    ASSERT_FALSE(page) << text;
+    EXPECT_EQ(page.error().code, Code::kDamage) << text;
+  }
+}
+
+TEST(S3Listing, ObjectWithoutAValidSizeIsDamage) {
+  for (const std::string& content :
+       {object("x", ""), object("x", "2962.0"), object("x", "-1"), object("x") + "<Contents><Key>y</Key></Contents>"}) {
+    const auto page = parse_s3_listing(listing(content), "");
+    ASSERT_FALSE(page) << content;
+    EXPECT_EQ(page.error().code, Code::kDamage) << content;
+  }
+}
+
 TEST(S3Listing, PageThatNamesItselfIsDamage) {
   for (const char* const content : {"<IsTruncated>true</IsTruncated>",
                                     "<IsTruncated>true</IsTruncated><NextContinuationToken></NextContinuationToken>",

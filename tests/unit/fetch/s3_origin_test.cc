@@ -146,7 +146,8 @@ TEST_F(S3OriginTest, ListsADirectory) {
   EXPECT_EQ(origin->list("s3://bucket/a=b/", "")->url, start + end + "a%3Db%2F");
   EXPECT_EQ(origin->list("s3://bucket/a=b", "1+/=")->url, start + "continuation-token=1%2B%2F%3D&" + end + "a%3Db%2F");
   const auto page = origin->parse_list(
-      "s3://bucket/d", response_with(200, "<ListBucketResult><Contents><Key>d/x</Key></Contents></ListBucketResult>"));
+      "s3://bucket/d",
+      response_with(200, "<ListBucketResult><Contents><Key>d/x</Key><Size>1</Size></Contents></ListBucketResult>"));
   EXPECT_EQ(page->entries.at(0).name, "x");
 }
 
