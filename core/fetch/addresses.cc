@@ -15,8 +15,10 @@ namespace {
 unsigned kind_of_v4(std::uint32_t address) {
   const auto is_in = [address](std::uint32_t network, int bits) { return (address ^ network) >> (32 - bits) == 0; };
   if (is_in(0x7f000000, 8) || is_in(0, 8)) return kLoopback;
-  // 169.254.0.0/16, and the metadata services at 100.100.100.200 and 192.0.0.192.
-  if (is_in(0xa9fe0000, 16) || is_in(0x646464c8, 32) || is_in(0xc00000c0, 32)) return kLinkLocal;
+  // 169.254.0.0/16, and the metadata services at 100.100.100.200, 192.0.0.192 and 168.63.129.16.
+  if (is_in(0xa9fe0000, 16) || is_in(0x646464c8, 32) || is_in(0xc00000c0, 32) || is_in(0xa83f8110, 32)) {
+    return kLinkLocal;
+  }
   return kPublic;
 }
 
@@ -30,14 +32,20 @@ unsigned kind_of_v6(const in6_addr& address) {
     return std::uint32_t{bytes[at]} << 24 | std::uint32_t{bytes[at + 1]} << 16 | std::uint32_t{bytes[at + 2]} << 8 |
            bytes[at + 3];
   };
-  // IPv4 in IPv6: mapped, compatible (with ::1 and ::), of NAT64, and of 6to4.
+  // IPv4 in IPv6: mapped, translated, compatible (with ::1 and ::), of NAT64, and of 6to4.
   if (begins_with({0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff})) return kind_of_v4(v4_at(12));
+  if (begins_with({0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0, 0})) return kind_of_v4(v4_at(12));
   if (begins_with({0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0})) return v4_at(12) <= 1 ? kLoopback : kind_of_v4(v4_at(12));
   if (begins_with({0, 0x64, 0xff, 0x9b, 0, 0, 0, 0, 0, 0, 0, 0})) return kind_of_v4(v4_at(12));
+  // NAT64 of a network's own (RFC 8215), most often with the IPv4 address at the end. Elsewhere it may be any.
+  if (begins_with({0, 0x64, 0xff, 0x9b, 0, 1})) return v4_at(8) == 0 ? kind_of_v4(v4_at(12)) : kLinkLocal;
   if (begins_with({0x20, 0x02})) return kind_of_v4(v4_at(2));
   if (bytes[0] == 0xfe && (bytes[1] & 0xc0) == 0x80) return kLinkLocal;
-  // The metadata service of EC2 at fd00:ec2::254, and of others in the same network.
+  // The metadata services of EC2 at fd00:ec2::254, with others in the same network, of Google at fd20:ce::254, and of
+  // Scaleway at fd00:42::42.
   if (begins_with({0xfd, 0x00, 0x0e, 0xc2})) return kLinkLocal;
+  if (begins_with({0xfd, 0x20, 0, 0xce, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x02, 0x54})) return kLinkLocal;
+  if (begins_with({0xfd, 0x00, 0, 0x42, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x42})) return kLinkLocal;
   return kPublic;
 }
 
@@ -82,7 +90,7 @@ unsigned kind_of_host(std::string_view host) {
   name.resize(std::min(name.find('%'), name.size()));  // without the zone of a link-local address
   while (name.ends_with('.')) name.pop_back();
   if (name == "localhost" || name.ends_with(".localhost")) return kLoopback;
-  if (name == "metadata" || name == "metadata.google.internal") return kLinkLocal;
+  if (name == "metadata" || name == "metadata.google.internal" || name == "metadata.goog") return kLinkLocal;
   in_addr v4{};
   if (::inet_aton(name.c_str(), &v4) == 1) return kind_of_v4(ntohl(v4.s_addr));
   in6_addr v6{};

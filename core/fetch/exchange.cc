@@ -35,6 +35,13 @@ std::uint64_t random_number() {
   return static_cast<std::uint64_t>(device()) << 32 | device();
 }
 
+// Returns whether two URLs of http name the same host and port.
+bool is_same_server(const std::string& url, const std::string& other) {
+  const auto parts = parts_of(url);
+  const auto other_parts = parts_of(other);
+  return parts && other_parts && parts->authority() == other_parts->authority();
+}
+
 }  // namespace
 
 Exchange::Exchange(Network& network, Origin& origin, ExchangeTask& task, Reach& reach, std::uint64_t& retries,
@@ -113,7 +120,7 @@ void Exchange::send_hop(bool is_fresh) {
   const bool is_first = counts_.redirects == 0 && !is_target_;
   const bool reaches_all = is_first && reach_.is_of_user;
   const TransferOptions options{.allowed_addresses = reaches_all ? kAllAddresses : reach_.addresses,
-                                .uses_netrc = is_first && options_.uses_netrc,
+                                .uses_netrc = options_.uses_netrc && is_same_server(request_.url, options_.url),
                                 .is_fresh = is_fresh};
   const auto transfer = network_.start(request_, options, *this);
   if (!transfer) return finish(transfer.error());

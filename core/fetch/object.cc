@@ -49,15 +49,20 @@ Result<ExchangeTask::Outgoing> ObjectTask::request() {
         object_.snapshot->version_id.empty() ? object_.snapshot->linked_version : object_.snapshot->version_id;
   }
   target_ = object_.target;
-  if (target_) return Outgoing{.request = request_for_target(*target_, range), .is_target = true};
+  if (target_) {
+    url_ = target_->url;
+    return Outgoing{.request = request_for_target(*target_, range), .is_target = true};
+  }
   ASSIGN_OR_RETURN(auto request, object_.origin->object(object_.url, range));
+  url_ = request.url;
   return Outgoing{.request = std::move(request)};
 }
 
 Result<void> ObjectTask::take_redirect(const HttpRequest& target) {
-  if (is_directory_of(target.url, object_.url) || (target_ && is_directory_of(target.url, target_->url))) {
+  if (is_directory_of(target.url, url_)) {
     return Error{.code = Code::kIo, .detail = "is a directory", .os_error = EISDIR};
   }
+  url_ = target.url;
   target_ = target;
   return {};
 }

@@ -77,6 +77,7 @@ class ObjectTask final : public ExchangeTask {
   std::uint64_t received_ = 0;
   std::uint64_t attempt_ = 0;            // received_ when the present attempt began
   std::uint64_t expected_ = 0;           // bytes that the body must still have
+  std::string url_{};                    // of the last request, without userinfo
   std::optional<HttpRequest> target_{};  // of the present attempt
   std::shared_ptr<Spool> spool_{};
   BlockSums sums_;

@@ -20,6 +20,9 @@ std::string host_of(const std::string& url) {
 
 bool is_web(const std::string& url) { return url.starts_with("http:") || url.starts_with("https:"); }
 
+// Returns a URL with the path "/" if it has no path, as printable() does.
+std::string with_path(const std::string& url) { return is_web(url) && host_of(url) == url ? url + '/' : url; }
+
 }  // namespace
 
 Result<Origin*> UrlNames::origin_of(const std::string& url) {
@@ -36,7 +39,7 @@ Result<std::string> UrlNames::add(const std::string& url, bool is_of_user) {
   TRY(origin_of(url));
   if (secret_urls_.size() >= kMostNames || hosts_of_user_.size() >= kMostNames) return too_many();
   std::string name = printable(url);
-  if (name != url) secret_urls_[name] = url;
+  if (name != url) secret_urls_[name] = with_path(url);
   if (is_of_user) hosts_of_user_.insert(host_of(name));
   return name;
 }
@@ -47,6 +50,8 @@ std::string UrlNames::url_of(const std::string& name) const {
     for (const std::size_t length : {end + 1, end}) {
       const auto above = secret_urls_.find(name.substr(0, length));
       if (above == secret_urls_.end() || above->second.find_first_of("?#") != std::string::npos) continue;
+      // The rest would become a part of the host, which then gets the secrets.
+      if (above->first.ends_with('/') != above->second.ends_with('/')) continue;
       return above->second + name.substr(length);
     }
   }

@@ -19,9 +19,16 @@ namespace recordfs::remote {
 namespace {
 
 // The secrets that a fetcher finds in its environment.
-constexpr const char* kSecrets[] = {
-    "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_CONTAINER_AUTHORIZATION_TOKEN", "HF_TOKEN",
-    "GS_SECRET_ACCESS_KEY",  "GS_ACCESS_KEY_ID",  "GOOGLE_OAUTH_ACCESS_TOKEN"};
+constexpr const char* kSecrets[] = {"AWS_SECRET_ACCESS_KEY",
+                                    "AWS_SESSION_TOKEN",
+                                    "AWS_SECURITY_TOKEN",
+                                    "AWS_CONTAINER_AUTHORIZATION_TOKEN",
+                                    "HF_TOKEN",
+                                    "GS_SECRET_ACCESS_KEY",
+                                    "GS_ACCESS_KEY_ID",
+                                    "GOOGLE_OAUTH_ACCESS_TOKEN"};
+// What may have a password in it.
+constexpr const char* kProxies[] = {"http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"};
 
 // What stays when a process forks.
 struct Shared {
@@ -33,6 +40,7 @@ struct Shared {
   std::map<std::string, std::string> texts;  // of URLs that may have secrets
   std::map<std::string, std::string> words;  // the other way round
   std::set<std::string> ambiguous;           // texts of several words
+  std::map<std::string, std::string> above;  // words of the directories of the user's texts; empty: several
   std::set<std::string> named_by_files;      // texts
 };
 
@@ -47,14 +55,29 @@ std::atomic<bool> has_locations{false};
 // Returns whether there was one.
 bool erase_secrets() {
   bool any = false;
-  for (const char* const name : kSecrets) {
-    char* const value = std::getenv(name);
-    if (value == nullptr) continue;
+  const auto erase = [&any](const char* name, char* value) {
     any = true;
     ::explicit_bzero(value, std::strlen(value));
     ::unsetenv(name);
+  };
+  for (const char* const name : kSecrets) {
+    if (char* const value = std::getenv(name); value != nullptr) erase(name, value);
+  }
+  for (const char* const name : kProxies) {
+    char* const value = std::getenv(name);
+    if (value != nullptr && std::strchr(value, '@') != nullptr) erase(name, value);
   }
   return any;
+}
+
+// Returns the directory of a URL of http, or if its path is a pattern, the directory below which its files are. Empty:
+// the URL has no path.
+std::string directory_of(const std::string& url) {
+  const std::size_t authority = url.find("//");
+  const std::size_t path = authority == std::string::npos ? authority : url.find('/', authority + 2);
+  if (path == std::string::npos) return {};
+  const std::size_t end = std::min(url.find_first_of("*?[#", path), url.size());
+  return url.substr(0, url.rfind('/', end) + 1);
 }
 
 std::vector<std::string> words_of(const Options& options) {
@@ -202,13 +225,18 @@ Result<std::shared_ptr<Fetcher>> Session::fetcher_for(const RequestContext& cont
   auto by = Location::NamedBy::kUser;
   {
     const std::lock_guard lock(shared().mutex);
-    if (shared().ambiguous.contains(text)) {
+    const auto secret = shared().words.find(text);
+    const auto above = shared().above.find(text);
+    const bool is_of_file = shared().named_by_files.contains(text);
+    const bool is_above = secret == shared().words.end() && above != shared().above.end() && !is_of_file;
+    if (shared().ambiguous.contains(text) || (is_above && above->second.empty())) {
       return Error{.code = Code::kIo,
                    .detail = "two URLs that differ in their userinfo alone cannot be read by one command",
                    .os_error = EINVAL};
     }
-    if (const auto secret = shared().words.find(text); secret != shared().words.end()) word = secret->second;
-    if (shared().named_by_files.contains(text)) by = Location::NamedBy::kFile;
+    if (secret != shared().words.end()) word = secret->second;
+    if (is_above) word = above->second;
+    if (is_of_file) by = Location::NamedBy::kFile;
   }
   auto named = name(context, *fetcher, word, by);
   if (!named && fetcher->has_ended()) {
@@ -246,6 +274,12 @@ std::string Session::text_of(std::string word, Location::NamedBy by) {
   const auto [known, is_new] = shared().words.emplace(shown, word);
   if (!is_new && known->second != word) shared().ambiguous.insert(shown);
   if (by == Location::NamedBy::kFile) shared().named_by_files.insert(shown);
+  // The files of a pattern are listed in its directory, which needs the password too.
+  const std::string directory = directory_of(word);
+  if (by == Location::NamedBy::kUser && directory.find('@') != std::string::npos) {
+    const auto [above, is_first] = shared().above.emplace(directory_of(shown), directory);
+    if (!is_first && above->second != directory) above->second.clear();
+  }
   return shown;
 }
 

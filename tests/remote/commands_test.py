@@ -367,6 +367,53 @@ class Names(Case):
             self.assertEqual((done.status, done.err, done.out), (0, "", self.expected.out), pattern)
 
 
+class Closed(server.Server):
+    """Wants a password for everything."""
+
+    def answer(self, request):
+        return super().answer(request) if "authorization" in request.headers else server.Answer(401)
+
+
+class Passwords(Case):
+    """Of URLs: for the directories of patterns too."""
+
+    def setUp(self):
+        super().setUp()
+        self.root = self.folder / "root"
+        self.files = ["set/train-00000-of-00002.tfrecord", "set/train-00001-of-00002.tfrecord"]
+        for name in self.files:
+            (self.root / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(built.sample("tfrecord/small.tfrecord"), self.root / name)
+        self.server = self.serve(self.root, Closed)
+        self.expected = self.answer(["cat", *self.files], self.root).out
+
+    def url(self, name):
+        return f"{self.server.origin}/{name}".replace("://", "://me:passW0rd@")
+
+    def test_patterns_have_the_password_of_their_url(self):
+        for pattern in ("set/*.tfrecord", "set/train-*", "s*/train-*", "*/train-0000[01]-of-*", "set/train@2.tfrecord", "set/", "set"):
+            done = self.answer(["cat", self.url(pattern)])
+            self.assertEqual((done.status, done.err, done.out), (0, "", self.expected), pattern)
+        for words in (["cp", "--raw", self.url("set/*.tfrecord"), ":", self.folder / "copies"], ["info", self.url("set/*")]):
+            self.assertEqual(self.answer(words).status, 0, words)
+        self.assertEqual((self.folder / "copies" / Path(self.files[0]).name).read_bytes(), (self.root / self.files[0]).read_bytes())
+
+    def test_patterns_of_two_users_are_refused_together(self):
+        other = self.url("set/*-00001-*").replace("me:", "other:")
+        done = self.answer(["cat", self.url("set/*-00000-*"), other])
+        self.assertNotIn(done.status, (0, 1))
+        self.assertIn("userinfo", done.err)
+
+    def test_url_needs_no_slash_after_its_host(self):
+        shutil.copyfile(built.sample("tfrecord/small.tfrecord"), self.root / "1")
+        for url in (self.url("").removesuffix("/"), self.url("")):
+            self.server.take_log()
+            done = self.answer(["cp", "--raw", url, ":", self.folder / "all"])
+            self.assertEqual((done.status, done.err), (0, ""), url)
+            self.assertIn("/1", [request.path for request in self.server.take_log()])
+            shutil.rmtree(self.folder / "all")
+
+
 class FilesOverHttp(OverHttp, Files, Case):
     pass
 

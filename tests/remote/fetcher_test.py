@@ -326,6 +326,14 @@ class RedirectsTest(FetcherTest):
         self.assertIn("authorization", self.server.requests[0].headers)
         self.assertNotIn("authorization", self.other.requests[0].headers)
 
+    def test_netrc_is_for_redirects_within_the_host_too(self):
+        (self.folder / ".netrc").write_text("machine 127.0.0.1 login me password hidden\n", encoding="utf-8")
+        self.server.rules = [Rule("/latest$", faults.redirect("/x"))]
+        fetching = self.start(environment={"HOME": str(self.folder)})
+        opened = fetching.open(f"{self.server.origin}/latest")
+        self.assert_read(fetching, opened, 5, 1000)
+        self.assertEqual(["authorization" in request.headers for request in self.server.requests], [True] * 3)
+
     def test_proxy_of_the_environment_is_used(self):
         fetching = self.start(environment={"http_proxy": self.other.origin, "no_proxy": "localhost"})
         fetching.open("http://host.invalid/x")

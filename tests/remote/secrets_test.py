@@ -14,7 +14,8 @@ from server import Answer, Rule
 
 SAMPLE = "riegeli/multiblock_zstd.riegeli"
 PASSWORD, HF_TOKEN, SIGNED = "passW0rdOfTheUser", "hf_FakeTokenForTests0123456789", "deadbeefSignedQuery0123456789abcdef"
-SECRETS = [remoting.SECRET, remoting.TOKEN, PASSWORD, HF_TOKEN, SIGNED]
+SECURITY_TOKEN, OF_PROXY = "olderNameOfASessionToken0123", "passW0rdOfTheProxy"
+SECRETS = [remoting.SECRET, remoting.TOKEN, PASSWORD, HF_TOKEN, SIGNED, SECURITY_TOKEN, OF_PROXY]
 
 
 def has_secret(data):
@@ -44,7 +45,8 @@ class Case(remoting.Served, mounting.Case):
         self.serve_s3(built.corpus().parent)
 
     def environment(self, *_):
-        return super().environment() | {"HF_TOKEN": HF_TOKEN}
+        proxies = {name: f"http://me:{OF_PROXY}@127.0.0.1:1" for name in ("https_proxy", "HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY")}
+        return super().environment() | proxies | {"HF_TOKEN": HF_TOKEN, "AWS_SECURITY_TOKEN": SECURITY_TOKEN, "no_proxy": "127.0.0.1"}
 
     def urls(self):
         """Returns URLs with secrets, and without them: of S3, with userinfo, and with a signed query."""
@@ -124,6 +126,15 @@ class Processes(Case):
             self.assertEqual(mounted.unmount(), 0)
             self.assertEqual(has_secret(mounted.log().encode()), [])
         self.assert_clean_files()
+
+    def test_mount_of_a_url_without_a_path_sends_its_password_to_its_host_only(self):
+        (self.folder / "root").mkdir()
+        shutil.copyfile(built.sample("tfrecord/small.tfrecord"), self.folder / "root" / "1")
+        server = self.serve(self.folder / "root")
+        mounted = self.mount(server.origin.replace("://", f"://me:{PASSWORD}@"))
+        self.assertEqual(os.listdir(mounted.point), ["1"])
+        self.assertTrue(os.listdir(mounted / "1" / "records"))
+        self.assertTrue(all("authorization" in request.headers for request in server.take_log()))
 
     def assert_no_process_shows(self):
         found = processes_with(self.folder)

@@ -12,9 +12,10 @@ namespace recordfs::fetch {
 namespace {
 
 TEST(KindOfHost, LoopbackHasManyForms) {
-  for (const char* const host : {"127.0.0.1", "127.9.9.9", "localhost", "LOCALHOST.", "a.localhost", "[::1]", "::1",
-                                 "0.0.0.0", "::", "2130706433", "0x7f.1", "0177.0.0.1", "::ffff:127.0.0.1",
-                                 "[::ffff:7f00:1]", "64:ff9b::7f00:1", "2002:7f00:1::"}) {
+  for (const char* const host :
+       {"127.0.0.1", "127.9.9.9", "localhost", "LOCALHOST.", "a.localhost", "[::1]", "::1", "0.0.0.0",
+        "::", "2130706433", "0x7f.1", "0177.0.0.1", "::ffff:127.0.0.1", "[::ffff:7f00:1]", "64:ff9b::7f00:1",
+        "64:ff9b:1::7f00:1", "::ffff:0:127.0.0.1", "2002:7f00:1::"}) {
     EXPECT_EQ(kind_of_host(host), kLoopback) << host;
   }
 }
@@ -22,14 +23,18 @@ TEST(KindOfHost, LoopbackHasManyForms) {
 TEST(KindOfHost, MetadataServicesAreLinkLocal) {
   for (const char* const host :
        {"169.254.169.254", "169.254.0.1", "[fe80::1]", "fe80::1%eth0", "fd00:ec2::254", "100.100.100.200",
-        "metadata.google.internal", "::ffff:169.254.169.254", "2852039166"}) {
+        "metadata.google.internal", "metadata.goog", "::ffff:169.254.169.254", "2852039166", "168.63.129.16",
+        "fd20:ce::254", "fd00:42::42", "::ffff:0:169.254.169.254", "64:ff9b:1::169.254.169.254",
+        "64:ff9b:1:abcd::169.254.169.254", "64:ff9b:1:a9fe:a9:fe00::"}) {
     EXPECT_EQ(kind_of_host(host), kLinkLocal) << host;
   }
 }
 
 TEST(KindOfHost, OthersArePublic) {
-  for (const char* const host : {"example.com", "10.0.0.1", "192.168.1.1", "8.8.8.8", "[2001:db8::1]",
-                                 "localhost.example.com", "1270.0.0.1", "fd00::1", "128.0.0.1", "169.253.1.1"}) {
+  for (const char* const host :
+       {"example.com", "10.0.0.1", "192.168.1.1", "8.8.8.8", "[2001:db8::1]", "localhost.example.com", "1270.0.0.1",
+        "fd00::1", "128.0.0.1", "169.253.1.1", "fd20:ce::255", "fd00:42::43", "168.63.129.17", "::ffff:0:8.8.8.8",
+        "64:ff9b:1::8.8.8.8", "64:ff9b:1:abcd::8.8.8.8"}) {
     EXPECT_EQ(kind_of_host(host), kPublic) << host;
   }
 }

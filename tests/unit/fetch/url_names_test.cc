@@ -35,6 +35,20 @@ TEST(UrlNames, ChildrenHaveTheSecretsOfTheirDirectory) {
   EXPECT_EQ(names.find("https://host2/dir/a")->url, "https://host2/dir/a");
 }
 
+// Otherwise a listing could choose the host that gets the password.
+TEST(UrlNames, NamesBelowAUrlWithoutAPathAreNoPartOfItsHost) {
+  for (const char* const url : {"http://user:pass@host", "http://user:pass@host/"}) {
+    UrlNames names = no_network();
+    ASSERT_EQ(names.add(url, true).value(), "http://host/");
+    EXPECT_EQ(names.find("http://host/")->url, "http://user:pass@host/");
+    EXPECT_EQ(names.find("http://host/1")->url, "http://user:pass@host/1");
+    EXPECT_EQ(names.find("http://host/.evil/x")->url, "http://user:pass@host/.evil/x");
+  }
+  UrlNames names = no_network();
+  ASSERT_EQ(names.add("HTTP://user:pass@host", true).value(), "http://host/");
+  EXPECT_EQ(names.find("http://host/1")->url, "http://host/1");
+}
+
 TEST(UrlNames, HostsOfTheUserMayLeadAnywhere) {
   UrlNames names = no_network();
   ASSERT_TRUE(names.add("http://localhost:8000/x", true));
