@@ -50,7 +50,8 @@ class Network::Transfer {
   CURL* easy_ = nullptr;
   curl_slist* headers_ = nullptr;
   std::string authority_{};
-  std::string body_{};  // of the request
+  std::uint64_t number_ = 0;  // in the order of start()
+  std::string body_{};        // of the request
   HeaderCollector collector_{};
   std::array<char, CURL_ERROR_SIZE> reason_{};
   unsigned connected_ = 0;
@@ -74,6 +75,7 @@ std::size_t Network::Transfer::take_header(char* data, std::size_t, std::size_t 
 std::size_t Network::Transfer::take_body(char* data, std::size_t, std::size_t size, void* self) {
   auto& transfer = *static_cast<Transfer*>(self);
   transfer.network_.bytes_ += size;
+  transfer.network_.last_heard_ = transfer.network_.now_;
   transfer.network_.hosts_[transfer.authority_].last_heard = transfer.network_.now_;
   return transfer.receiver_.take_body(as_bytes(std::string_view(data, size))) ? size : 0;
 }
@@ -237,6 +239,7 @@ Result<Network::Transfer*> Network::start(const HttpRequest& request, const Tran
   if ((kind & ~options.allowed_addresses) != 0) return refused_address(parts.host);
   auto made = std::make_unique<Transfer>(*this, options, receiver);
   made->authority_ = parts.authority();
+  made->number_ = ++last_number_;
   TRY(configure(*made, request, parts));
   made->connected_ = kind;  // through a proxy, the name is all that is known
   Transfer* const transfer = transfers_.emplace_back(std::move(made)).get();
@@ -285,13 +288,20 @@ void Network::release(Transfer* transfer) {
   activate_waiting();
 }
 
+// Serves the hosts with the fewest active transfers first, and among these the transfer that has waited for longest. So
+// hosts with many transfers do not keep others from having any.
 void Network::activate_waiting() {
-  for (auto& [name, host] : hosts_) {
-    while (may_activate(host) && !host.waiting.empty()) {
-      Transfer* const next = host.waiting.front();
-      host.waiting.pop_front();
-      activate(*next);
+  while (active_ < kMostActive) {
+    Host* next = nullptr;
+    const auto rank = [](const Host& host) { return std::pair(host.active, host.waiting.front()->number_); };
+    for (auto& [name, host] : hosts_) {
+      const bool may_be_next = may_activate(host) && !host.waiting.empty();
+      if (may_be_next && (next == nullptr || rank(host) < rank(*next))) next = &host;
     }
+    if (next == nullptr) return;
+    Transfer* const transfer = next->waiting.front();
+    next->waiting.pop_front();
+    activate(*transfer);
   }
 }
 
@@ -299,7 +309,9 @@ bool Network::is_queued(const Transfer& transfer) { return !transfer.is_active_;
 
 std::optional<std::chrono::steady_clock::time_point> Network::last_heard(const Transfer& transfer) const {
   const auto host = hosts_.find(transfer.authority_);
-  return host == hosts_.end() ? std::nullopt : host->second.last_heard;
+  if (host == hosts_.end()) return std::nullopt;
+  const bool waits_for_all = is_queued(transfer) && host->second.active < kMostPerHost;
+  return waits_for_all ? last_heard_ : host->second.last_heard;
 }
 
 short Network::wait(int descriptor, short events, std::chrono::milliseconds timeout) {

@@ -78,7 +78,8 @@ class Network {
 
   // Returns whether a transfer waits for others.
   static bool is_queued(const Transfer& transfer);
-  // Returns when the host of a transfer has last sent a part of a body; nullopt: not yet.
+  // Returns when the host of a transfer has last sent a part of a body; nullopt: not yet. If the transfer waits for
+  // those of other hosts: when any host has.
   std::optional<std::chrono::steady_clock::time_point> last_heard(const Transfer& transfer) const;
 
   // Waits for the network or for `events` of a descriptor, at most for `timeout`. Returns the events that it has.
@@ -119,6 +120,8 @@ class Network {
   std::list<std::unique_ptr<Transfer>> transfers_;
   std::map<std::string, Host> hosts_;
   std::size_t active_ = 0;
+  std::uint64_t last_number_ = 0;  // of a transfer
+  std::optional<std::chrono::steady_clock::time_point> last_heard_{};
   std::chrono::steady_clock::time_point now_{};  // as of the last run()
   std::vector<CURL*> idle_;                      // handles to be used again: their buffers are large
   std::string certificates_;

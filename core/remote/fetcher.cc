@@ -286,6 +286,11 @@ bool Fetcher::has_spare_room() const {
   return arena_->taken() <= arena_->kept();
 }
 
+std::uint64_t Fetcher::spare_room() const {
+  const Lock lock(mutex_);
+  return arena_->kept() - std::min(arena_->kept(), arena_->taken());
+}
+
 // All requests fail. The fetcher may still write to the arena, whose parts are not used again.
 void Fetcher::end(std::string_view why) {
   std::map<std::uint64_t, CallPtr> failed;

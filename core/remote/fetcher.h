@@ -80,6 +80,8 @@ class Fetcher : public std::enable_shared_from_this<Fetcher> {
 
   // Returns whether bytes may stay in the arena after `take` has returned: requests still have room enough.
   bool has_spare_room() const;
+  // Returns how many bytes more may stay in the arena.
+  std::uint64_t spare_room() const;
 
   // Returns whether the fetcher has ended, or has sent what is no reply; then all requests fail.
   bool has_ended() const { return has_ended_.load(std::memory_order_relaxed); }

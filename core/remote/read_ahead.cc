@@ -57,13 +57,13 @@ void ReadAhead::begin_pass(Position begin) {
   made_reader_at(begin).is_pass = true;
 }
 
-ReadAhead::Range ReadAhead::note(Position at, Position end, std::uint64_t size) {
+ReadAhead::Range ReadAhead::note(Position at, Position end, std::uint64_t size, std::uint64_t room) {
   Reader& reader = made_reader_at(at);
   reader.bytes += std::max(end, reader.next) - reader.next;
   reader.next = std::max(end, reader.next);
   reader.used_at = ++time_;
   ++reader.reads;
-  // What a pass over a larger object reads does not become blocks in memory.
+  // What a pass over a larger object reads does not become blocks in memory, if there is room.
   const bool is_larger = expects_all_ && size > memory_.blocks;
   const std::uint64_t window = is_larger ? pass_window_ : window_;
   // In proportion to how far the reader has come, so that one that stops soon has cost little.
@@ -79,6 +79,12 @@ ReadAhead::Range ReadAhead::note(Position at, Position end, std::uint64_t size) 
   Range range{.begin = std::max(reader.requested, to_block(reader.next + kBlock - 1)),
               .end = std::min(size, to_block(reader.next + most)),
               .part = std::clamp(to_block(most / 2), kBlock, is_larger ? pass_part_ : part_)};
+  // What has no room becomes blocks. With more of them, the cache would drop some before they are read.
+  const Position least = to_block(reader.next + std::min(most, window_));
+  if (is_larger && room < range.end - std::min(range.begin, range.end) && least < range.end) {
+    range.end = std::max(least, range.begin + to_block(room));
+    range.part = std::min(range.part, part_);
+  }
   // Large requests instead of many small ones.
   if (range.is_empty() || (range.end < size && range.end - range.begin < range.part)) return {};
   if (reader.is_pass && range.end - range.begin > 2 * range.part) {

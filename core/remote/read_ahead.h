@@ -36,8 +36,9 @@ class ReadAhead {
   bool expects_all() const { return expects_all_; }
   // States that a reader will go from here to the end, so that there is no reason to begin with little.
   void begin_pass(Position begin);
-  // Returns what to request, now that [at, end) of a source with `size` bytes is read.
-  Range note(Position at, Position end, std::uint64_t size);
+  // Returns what to request, now that [at, end) of a source with `size` bytes is read. `room`: bytes that need not
+  // become blocks in memory when they arrive.
+  Range note(Position at, Position end, std::uint64_t size, std::uint64_t room = UINT64_MAX);
   // States that a range was requested up to `end` only. Later calls of note() return the rest again.
   void was_cut(const Range& range, Position end);
 

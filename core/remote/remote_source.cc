@@ -25,6 +25,9 @@ constexpr std::uint64_t kMostGroup = 32u << 20;
 
 thread_local std::uint64_t requested_by_thread = 0;  // bytes
 
+// Readers that wait for a part with this failure try again.
+Error not_requested() { return {.code = Code::kInterrupted, .detail = "not requested"}; }
+
 }  // namespace
 
 void RemoteSource::note_requested(std::uint64_t bytes) { requested_by_thread += bytes; }
@@ -79,6 +82,24 @@ void RemoteSource::drop(const PartPtr& part) const {
   }
 }
 
+void RemoteSource::leave_out(const PartPtr& part, Error why) const {
+  drop(part);
+  const std::lock_guard lock(part->mutex);
+  part->failure = std::move(why);
+  part->is_sent = true;
+  part->changed.notify_all();
+}
+
+RemoteSource::UnsentParts::~UnsentParts() {
+  for (const PartPtr& part : parts_) {
+    const bool is_sent = [&part] {
+      const std::lock_guard lock(part->mutex);
+      return part->is_sent;
+    }();
+    if (!is_sent) source_.leave_out(part, {.code = Code::kOutOfMemory, .detail = {}});
+  }
+}
+
 bool RemoteSource::send(const RequestContext& context, const Handle& handle, const PartPtr& part,
                         Fetcher::WhenFull when_full) const {
   const std::uint64_t unit = part->grid->unit;
@@ -95,8 +116,7 @@ bool RemoteSource::send(const RequestContext& context, const Handle& handle, con
   if (!is_sent) drop(part);
   const std::lock_guard lock(part->mutex);
   if (!call) part->failure = call.error();
-  // Readers that wait for it try again.
-  if (call && !*call) part->failure = Error{.code = Code::kInterrupted, .detail = "not requested"};
+  if (call && !*call) part->failure = not_requested();
   if (is_sent) part->call = std::move(*call);
   part->fetcher = handle.fetcher;
   part->is_sent = true;
@@ -188,6 +208,7 @@ Result<std::vector<BlockPtr>> RemoteSource::try_blocks(const RequestContext& con
   const std::uint64_t first = at / unit - (adds_one ? 1 : 0);
   const std::uint64_t count = (end + unit - 1) / unit - first;
   std::vector<PartPtr> added;
+  const UnsentParts unsent(*this, added);
   Needed all = needed(grid, first, count, {.first = kMostParts}, false, added);
   if (!all.parts.empty()) {
     auto permitted = context.permit_wait_for(kFilesystem);
@@ -197,13 +218,9 @@ Result<std::vector<BlockPtr>> RemoteSource::try_blocks(const RequestContext& con
         send(context, *opened, part, Fetcher::WhenFull::kWait);
         continue;
       }
-      drop(part);
-      const std::lock_guard lock(part->mutex);
       // Other readers may have more permission.
       const bool is_own = opened.error().code == Code::kPending || opened.error().code == Code::kInterrupted;
-      part->failure = is_own ? Error{.code = Code::kInterrupted, .detail = "not requested"} : opened.error();
-      part->is_sent = true;
-      part->changed.notify_all();
+      leave_out(part, is_own ? not_requested() : opened.error());
     }
     if (!opened) return std::move(opened).error();
   }
@@ -240,16 +257,17 @@ Result<std::vector<BlockPtr>> RemoteSource::blocks(const RequestContext& context
 
 void RemoteSource::read_ahead(Position at, Position end) const {
   ReadAhead::Range range;
-  Handle handle;
+  const Handle handle = present_handle();
+  const std::uint64_t room = handle.fetcher->spare_room();
   {
     const std::lock_guard lock(mutex_);
-    range = ahead_.note(at, end, size_);
-    handle = handle_;
+    range = ahead_.note(at, end, size_, room);
   }
   if (range.is_empty()) return;
   const std::uint64_t first = range.begin / kBlock;
   const std::uint64_t count = (range.end + kBlock - 1) / kBlock - first;
   std::vector<PartPtr> added;
+  const UnsentParts unsent(*this, added);
   const PartSizes sizes{
       .first = range.part / kBlock, .growth = range.growth / kBlock, .largest = range.largest / kBlock};
   static_cast<void>(needed(blocks_, first, count, sizes, true, added));
@@ -268,11 +286,7 @@ std::size_t RemoteSource::send_ahead(const Handle& handle, const std::vector<Par
       if (goes_on) ++sent;
       continue;
     }
-    drop(part);
-    const std::lock_guard lock(part->mutex);
-    part->failure = Error{.code = Code::kInterrupted, .detail = "not requested"};
-    part->is_sent = true;
-    part->changed.notify_all();
+    leave_out(part, not_requested());
   }
   return sent;
 }

@@ -148,6 +148,21 @@ class RemoteSource final : public Source, public std::enable_shared_from_this<Re
   // Returns copies of the bytes of a part, which become blocks in memory. Throws std::bad_alloc.
   Result<std::vector<BlockPtr>> to_blocks(const Part& part, Bytes bytes) const;
   void drop(const PartPtr& part) const;
+  // Fails a part whose request is not sent.
+  void leave_out(const PartPtr& part, Error why) const;
+  // Fails those of the parts that are neither sent nor failed when it ends, because there was no memory to go on.
+  // Otherwise readers would wait for them indefinitely.
+  class UnsentParts {
+   public:
+    UnsentParts(const RemoteSource& source, const std::vector<PartPtr>& parts) : source_(source), parts_(parts) {}
+    ~UnsentParts();
+    UnsentParts(const UnsentParts&) = delete;
+    UnsentParts& operator=(const UnsentParts&) = delete;
+
+   private:
+    const RemoteSource& source_;
+    const std::vector<PartPtr>& parts_;
+  };
   static Result<void> wait(const RequestContext& context, Part& part);
   // Returns the handle of the present fetcher, which opens the object again if it is another one.
   Result<Handle> handle(const RequestContext& context) const;

@@ -48,6 +48,7 @@ void RemoteSource::will_need(Position begin, Position end) const {
     return;
   }
   std::vector<PartPtr> added;
+  const UnsentParts unsent(*this, added);
   Handle handle;
   {
     const std::lock_guard lock(mutex_);

@@ -5,6 +5,7 @@ import os
 import shutil
 import ssl
 import subprocess
+import threading
 import unittest
 from pathlib import Path
 
@@ -132,6 +133,37 @@ class ObjectsTest(FetcherTest):
         for number, request in enumerate(ids):
             self.assertEqual(fetching.receive(request, number << 10).data, DATA[number:number + 100])
 
+    def test_host_among_busy_ones_is_served_next(self):
+        servers = sorted((self.serve() for _ in range(5)), key=lambda server: server.origin)
+        *busy, late = servers
+        answers = threading.Semaphore(0)  # that the busy servers may send
+
+        def held(exchange):
+            answers.acquire(timeout=built.PATIENCE)
+            return exchange.answer
+        fetching = self.start("--timeout=60")
+        opened = []
+        for server in servers:
+            server.put("x", DATA)
+        for server in busy:
+            opened.append(fetching.open(f"{server.origin}/x"))
+            server.take_log()
+            server.rules = [Rule("/x$", held)]
+        size = 1 << 20  # larger than what is repeated if there is no response
+        reads = [fetching.send(fetcher.READ, object=opened[number % 4].object, begin=0, size=size) for number in range(80)]
+        def active():
+            return sum(len(server.requests) for server in busy)
+        built.wait_for(lambda: active() == 64, "all requests that may be active")
+        name = fetching.name(f"{late.origin}/x").text
+        request = fetching.send(fetcher.OPEN, name=name, size=BLOCK)
+        fetching.name(self.url)  # the fetcher has taken the request before
+        answers.release()
+        built.wait_for(lambda: late.requests or active() > 64, "the next request")
+        self.assertEqual(len(late.requests), 1)
+        answers.release(len(reads))
+        self.assertEqual(fetching.receive(request).received, BLOCK)
+        self.assertEqual({fetching.receive(read).received for read in reads}, {size})
+
     def test_status_reports_files_and_directories(self):
         (self.root / "dir").mkdir()
         fetching = self.start()
@@ -255,19 +287,33 @@ class FailuresTest(FetcherTest):
         self.server.rules = []
         self.assertIsNone(fetching.open(self.url).failure)
 
+    @staticmethod
+    def slow(exchange):
+        """Sends an answer within 5 s, which is longer than the timeout."""
+        data = exchange.answer.data()
+        exchange.connection.sendall(exchange.answer.head())
+        for at in range(0, len(data), len(data) // 10 + 1):
+            exchange.connection.sendall(data[at:at + len(data) // 10 + 1])
+            exchange.server.wait(0.5)
+        raise faults.Dropped
+
     def test_slow_transfer_that_goes_on_has_no_deadline(self):
-        def slow(exchange):
-            data = exchange.answer.data()
-            exchange.connection.sendall(exchange.answer.head())
-            for at in range(0, len(data), len(data) // 10 + 1):
-                exchange.connection.sendall(data[at:at + len(data) // 10 + 1])
-                exchange.server.wait(0.5)
-            raise faults.Dropped
-        self.server.rules = [Rule("/x$", slow, first=2)]
+        self.server.rules = [Rule("/x$", self.slow, first=2)]
         fetching = self.start()
         opened = fetching.open(self.url)
         self.assertEqual(self.assert_read(fetching, opened, 0, len(DATA)).retries, 0)
 
+    def test_request_that_waits_for_those_of_other_hosts_has_no_deadline(self):
+        busy = [self.serve() for _ in range(4)]
+        fetching = self.start()
+        reads = []
+        for server in busy:
+            server.put("x", DATA)
+            opened = fetching.open(f"{server.origin}/x")
+            server.rules = [Rule("/x$", self.slow)]
+            reads += [fetching.send(fetcher.READ, object=opened.object, size=len(DATA)) for _ in range(16)]
+        self.assertEqual(fetching.open(self.url).data, DATA[:BLOCK])
+        self.assertEqual({fetching.receive(read).received for read in reads}, {len(DATA)})
 
     def test_small_request_without_a_response_is_repeated_on_another_connection(self):
         self.server.rules = [Rule("/x$", faults.stall_before_headers, first=2, last=2)]

@@ -94,6 +94,19 @@ TEST(ReadAhead, RangeThatWasNotRequestedIsReturnedAgain) {
   EXPECT_TRUE(ahead.note(kStep, 2 * kStep, kSize).is_empty());
 }
 
+TEST(ReadAhead, PassWithoutRoomStaysWithinHalfOfTheCache) {
+  ReadAhead ahead(kBoth, true);
+  ahead.begin_pass(0);
+  EXPECT_EQ(ahead.note(0, 0, kSize, 0).end, kMemory / 2);
+  const auto later = ahead.note(0, 16u << 20, kSize, 0);
+  EXPECT_EQ(later.begin, kMemory / 2);
+  EXPECT_EQ(later.end, (16u << 20) + kMemory / 2);
+  EXPECT_TRUE(ahead.note(16u << 20, (16u << 20) + kStep, kSize, 0).is_empty());
+  // As far as there is room again.
+  EXPECT_EQ(ahead.note(16u << 20, 17u << 20, kSize, 24u << 20).end, later.end + (24u << 20));
+  EXPECT_EQ(ahead.note(17u << 20, 18u << 20, kSize).end, (18u << 20) + (96u << 20));
+}
+
 TEST(ReadAhead, SmallMemoryBoundsTheWindow) {
   constexpr std::uint64_t kSmall = 2u << 20;
   ReadAhead ahead({kSmall, kSmall});
