@@ -103,7 +103,8 @@ class RunSource final : public EntrySource {
 
  private:
   bool ends_before(const TableFile& table, Bytes key) const {
-    return user_order_.is_before(family_.order.user_key(user_key_of(as_bytes(table.largest))), key);
+    return user_order_.is_before(family_.order.user_key(user_key_of(as_bytes(table.largest))), key) ||
+           ends_short_of(table, family_.order, key);
   }
 
   void drop_over_table() {

@@ -4,6 +4,8 @@
 #include <map>
 #include <queue>
 
+#include "core/database/entry.h"
+
 namespace recordfs::database {
 namespace {
 
@@ -17,11 +19,24 @@ std::vector<Run> in_file_order(std::vector<const TableFile*> tables) {
   return runs;
 }
 
+// The tag of the last key of a table that ends before that key: the highest sequence number, and the type of a deletion
+// of a range. If keys have timestamps, the timestamp is the highest too.
+constexpr std::uint64_t kTagOfEnd = UINT64_MAX << 8 | kTypeDeleteRange;
+
 }  // namespace
 
-std::size_t Run::first_from(const KeyOrder& order, Bytes user_key) const {
-  const auto first = std::ranges::partition_point(
-      tables, [&](const TableFile* table) { return order.is_before(user_key_of(as_bytes(table->largest)), user_key); });
+bool ends_short_of(const TableFile& table, const KeyOrder& order, Bytes user_key) {
+  const Bytes largest = as_bytes(table.largest);
+  if (tag_of(largest) != kTagOfEnd) return false;
+  const Bytes last = user_key_of(largest);
+  return order.timestamp(last).value_or(UINT64_MAX) == UINT64_MAX && std::ranges::equal(order.user_key(last), user_key);
+}
+
+std::size_t Run::first_from(const KeyOrder& order, Bytes stored_key) const {
+  const auto first = std::ranges::partition_point(tables, [&](const TableFile* table) {
+    return order.is_before(user_key_of(as_bytes(table->largest)), stored_key) ||
+           ends_short_of(*table, order, order.user_key(stored_key));
+  });
   return static_cast<std::size_t>(first - tables.begin());
 }
 

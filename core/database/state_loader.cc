@@ -44,10 +44,13 @@ const DirectoryEntry* newest_manifest(const std::vector<DirectoryEntry>& listing
   return newest;
 }
 
-// Adds the timestamp 0 to the keys of a table that was written without timestamps.
-void add_timestamps(TableFile& table) {
+// Adds the timestamp 0 to the keys of a table that was written without timestamps. The end of a deletion of a range is
+// before all its versions.
+void add_timestamps(TableFile& table, const KeyOrder& order) {
+  const Bytes last = user_key_of(as_bytes(table.largest));
+  const char of_largest = ends_short_of(table, order.of_user_keys(), last) ? '\xff' : '\0';
   table.smallest.insert(table.smallest.size() - kTagSize, kTimestampSize, '\0');
-  table.largest.insert(table.largest.size() - kTagSize, kTimestampSize, '\0');
+  table.largest.insert(table.largest.size() - kTagSize, kTimestampSize, of_largest);
 }
 
 }  // namespace
@@ -373,7 +376,8 @@ class StateLoader {
     std::map<std::uint32_t, std::vector<const TableFile*>> tables;
     for (auto& [number, table] : state_->files_.tables) {
       const FamilyView* const family = state_->family(table.family);
-      if (table.lacks_timestamps && family != nullptr && family->order.has_timestamps()) add_timestamps(table);
+      if (table.lacks_timestamps && family != nullptr && family->order.has_timestamps())
+        add_timestamps(table, family->order);
       tables[table.family].push_back(&table);
     }
     for (auto& [family, of] : tables) {

@@ -197,7 +197,8 @@ class Directories(Case):
 
     def test_verify_finds_nothing_in_good_databases(self):
         for name in databases():
-            if "plain-table" not in name:
+            # verify says of tables without checksums that it cannot.
+            if "plain-table" not in name and "no-checksums" not in name:
                 with self.subTest(sample=name):
                     for words in (commands.sample(name), f"{commands.sample(name)}/"):
                         rows = self.good("verify", words).decode().splitlines()

@@ -173,6 +173,8 @@ TEST_P(DatabaseSampleTest, WithoutItsManifestTheDatabaseHasTheSameKeys) {
   EXPECT_FALSE(recovered->problems().empty());
   // Only the MANIFEST shows that the tables of a write which was not finished do not count.
   if (GetParam().find("-killed-") != std::string::npos) return;
+  // Only the MANIFEST shows where the deletions of ranges of a table end.
+  if (GetParam() == "rocksdb7-range-deletion-cut") return;
   for (const Json& family : families()) {
     const auto id = family["id"].get<std::uint32_t>();
     auto expected = list_keys(database(), id);

@@ -37,6 +37,20 @@ TEST(KeyOrderTest, StoredKeyIsTheUsersKeyAndATimestamp) {
   EXPECT_EQ(KeyOrder().stored_key(as_bytes("key"), 7), "key");
 }
 
+TEST(RunsTest, TableEndsShortOfAKeyWithTheTagOfAnEndOnly) {
+  const std::string end = "\x0f" + std::string(7, '\xff');
+  const std::string entry = "\x01\x07" + std::string(6, '\0');
+  const auto ends = [](const KeyOrder& order, const std::string& stored, const std::string& tag, std::string_view key) {
+    return ends_short_of({.largest = stored + tag}, order, as_bytes(key));
+  };
+  EXPECT_TRUE(ends({}, "key", end, "key"));
+  EXPECT_FALSE(ends({}, "key", end, "other"));
+  EXPECT_FALSE(ends({}, "key", entry, "key"));
+  const KeyOrder timed = KeyOrder::of("leveldb.BytewiseComparator.u64ts");
+  EXPECT_TRUE(ends(timed, timed.stored_key(as_bytes("key"), UINT64_MAX), end, "key"));
+  EXPECT_FALSE(ends(timed, timed.stored_key(as_bytes("key"), 7), end, "key")) << "later versions precede it";
+}
+
 TEST(RangeDeletionsTest, TimestampsAreNoPartOfTheRange) {
   const KeyOrder order = KeyOrder::of("leveldb.BytewiseComparator.u64ts");
   RangeDeletions deletions;

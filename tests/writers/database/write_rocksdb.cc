@@ -20,18 +20,9 @@
 #include <rocksdb/utilities/transaction.h>
 #include <rocksdb/utilities/transaction_db.h>
 
-#include "expectation.h"
+#include "rocksdb_sample.h"
 
 namespace {
-
-namespace fs = std::filesystem;
-using rocksdb::ColumnFamilyHandle;
-
-void check(const rocksdb::Status& status) {
-  if (status.ok()) return;
-  std::fprintf(stderr, "%s\n", status.ToString().c_str());
-  std::exit(1);
-}
 
 class Append final : public rocksdb::AssociativeMergeOperator {
  public:
@@ -41,125 +32,6 @@ class Append final : public rocksdb::AssociativeMergeOperator {
     return true;
   }
   const char* Name() const override { return "append"; }
-};
-
-std::string key_of(int number) {
-  std::string digits = std::to_string(number);
-  return "key" + std::string(5 - digits.size(), '0') + digits;
-}
-std::string value_of(int number, int version) {
-  return "value " + std::to_string(number) + " of version " + std::to_string(version);
-}
-
-class Sample {
- public:
-  Sample(const fs::path& folder, const std::string& name, rocksdb::Options options,
-         const rocksdb::BlockBasedTableOptions& table = {}, bool has_transactions = false)
-      : folder_(folder / name), options_(options), has_transactions_(has_transactions) {
-    fs::remove_all(folder_);
-    options_.create_if_missing = true;
-    options_.db_host_id = "samples";
-    options_.disable_auto_compactions = true;
-    if (!options_.table_factory || options_.table_factory->Name() == std::string("BlockBasedTable")) {
-      options_.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
-    }
-    open({"default"});
-  }
-
-  rocksdb::DB& db() { return *db_; }
-  rocksdb::TransactionDB& transactions() { return static_cast<rocksdb::TransactionDB&>(*db_); }
-  ColumnFamilyHandle* family(std::size_t index) { return families_[index]; }
-  void add_family(const std::string& name) { add_family(name, options_); }
-  void add_family(const std::string& name, const rocksdb::Options& options) {
-    ColumnFamilyHandle* handle = nullptr;
-    check(db_->CreateColumnFamily(options, name, &handle));
-    families_.push_back(handle);
-  }
-  void drop_last_family() {
-    check(db_->DropColumnFamily(families_.back()));
-    check(db_->DestroyColumnFamilyHandle(families_.back()));
-    families_.pop_back();
-  }
-
-  void put(int from, int to, int version, int step = 1, std::size_t in = 0, const std::string& more = "") {
-    for (int i = from; i < to; i += step) check(db_->Put({}, families_[in], key_of(i), value_of(i, version) + more));
-  }
-  void flush(std::size_t in = 0) { check(db_->Flush({}, families_[in])); }
-  void compact() { check(db_->CompactRange({}, nullptr, nullptr)); }
-
-  void reopen() {
-    std::vector<std::string> names;
-    for (ColumnFamilyHandle* handle : families_) names.push_back(handle->GetName());
-    close();
-    open(names);
-  }
-
-  // Keeps the lines of the newest OPTIONS file that recordfs needs, without paths.
-  void finish_with_options() {
-    fs::path newest;
-    for (const auto& entry : fs::directory_iterator(folder_)) {
-      if (entry.path().filename().string().rfind("OPTIONS", 0) == 0) newest = std::max(newest, entry.path());
-    }
-    std::string kept;
-    std::ifstream options(newest);
-    for (std::string line; std::getline(options, line);) {
-      const auto has = [&](const char* text) { return line.find(text) != std::string::npos; };
-      if (has("[") || has("rocksdb_version=") || has("merge_operator=") || has(" comparator=")) kept += line + "\n";
-    }
-    finish();
-    std::ofstream(newest) << kept;
-  }
-
-  void finish() {
-    std::vector<ExpectedFamily> expected;
-    for (ColumnFamilyHandle* handle : families_) {
-      ExpectedFamily& family = expected.emplace_back();
-      family.id = handle->GetID();
-      family.name = handle->GetName();
-      rocksdb::ReadOptions all;
-      all.total_order_seek = true;
-      const std::string newest(options_.comparator->timestamp_size(), '\xff');
-      const rocksdb::Slice timestamp(newest);
-      if (!newest.empty()) all.timestamp = &timestamp;
-      std::unique_ptr<rocksdb::Iterator> at(db_->NewIterator(all, handle));
-      for (at->SeekToFirst(); at->Valid(); at->Next()) {
-        family.keys.emplace_back(at->key().ToString(), at->value().ToString());
-      }
-      check(at->status());
-    }
-    close();
-    write_expectation(folder_.string() + ".expect.json", "librocksdb 7.8.3", expected);
-    for (const auto& entry : fs::directory_iterator(folder_)) {
-      const std::string name = entry.path().filename().string();
-      if (name.rfind("LOG", 0) == 0 || name == "LOCK" || name.rfind("OPTIONS", 0) == 0) fs::remove(entry.path());
-    }
-  }
-
- private:
-  void open(const std::vector<std::string>& names) {
-    std::vector<rocksdb::ColumnFamilyDescriptor> descriptors;
-    for (const std::string& name : names) descriptors.emplace_back(name, options_);
-    if (has_transactions_) {
-      rocksdb::TransactionDB* opened = nullptr;
-      check(rocksdb::TransactionDB::Open(options_, {}, folder_.string(), descriptors, &families_, &opened));
-      db_.reset(opened);
-    } else {
-      rocksdb::DB* opened = nullptr;
-      check(rocksdb::DB::Open(options_, folder_.string(), descriptors, &families_, &opened));
-      db_.reset(opened);
-    }
-  }
-  void close() {
-    for (ColumnFamilyHandle* handle : families_) check(db_->DestroyColumnFamilyHandle(handle));
-    families_.clear();
-    db_.reset();
-  }
-
-  fs::path folder_;
-  rocksdb::Options options_;
-  bool has_transactions_;
-  std::unique_ptr<rocksdb::DB> db_;
-  std::vector<ColumnFamilyHandle*> families_;
 };
 
 void families(const fs::path& folder) {
@@ -214,6 +86,64 @@ void range_deletions_between_tables(const fs::path& folder) {
   sample.put(45, 47, 3);
   sample.flush();
   sample.put(70, 80, 4);
+  sample.flush();
+  sample.finish();
+}
+
+// A deletion of a range is cut at the end of a table, before the key with which the next table begins. Only the next
+// one is compacted further, so that its keys have the number 0.
+void cut_range_deletion(const fs::path& folder) {
+  rocksdb::Options options;
+  options.target_file_size_base = 2000;
+  rocksdb::BlockBasedTableOptions table;
+  table.block_size = 256;
+  options.compression = rocksdb::kNoCompression;
+  Sample sample(folder, "rocksdb7-range-deletion-cut", options, table);
+  const auto move_to = [&](int level) {
+    sample.flush();
+    std::vector<rocksdb::LiveFileMetaData> tables;
+    sample.db().GetLiveFilesMetaData(&tables);
+    rocksdb::CompactionOptions into;
+    into.output_file_size_limit = options.target_file_size_base;
+    into.compression = options.compression;
+    check(sample.db().CompactFiles(into, {tables.front().name}, level));
+  };
+  sample.put(5, 6, 1);
+  move_to(6);
+  sample.put(10, 40, 1);
+  move_to(6);
+  check(sample.db().DeleteRange({}, sample.family(0), key_of(0), key_of(99)));
+  sample.put(1, 40, 2, 1, 0, std::string(200, '.'));
+  move_to(5);
+  const std::string from = key_of(20), to = key_of(21);
+  const rocksdb::Slice first(from), last(to);
+  check(sample.db().CompactRange({}, &first, &last));
+  sample.finish();
+}
+
+// The table with the deletion has none of the keys that it deletes.
+void reverse_range_deletion(const fs::path& folder) {
+  rocksdb::Options options;
+  options.comparator = rocksdb::ReverseBytewiseComparator();
+  Sample sample(folder, "rocksdb7-reverse-range-deletion", options);
+  sample.put(0, 10, 1);
+  sample.flush();
+  check(sample.db().DeleteRange({}, sample.family(0), key_of(7), key_of(2)));
+  sample.put(0, 1, 2);
+  sample.flush();
+  sample.finish();
+}
+
+void no_checksums(const fs::path& folder) {
+  rocksdb::BlockBasedTableOptions table;
+  table.checksum = rocksdb::kNoChecksum;
+  rocksdb::Options options;
+  options.compression = rocksdb::kNoCompression;
+  Sample sample(folder, "rocksdb7-no-checksums", options, table);
+  sample.put(5, 10, 1);
+  sample.flush();
+  check(sample.db().DeleteRange({}, sample.family(0), key_of(1), key_of(7)));
+  sample.put(8, 9, 2);
   sample.flush();
   sample.finish();
 }
@@ -464,6 +394,9 @@ int main(int argc, char** argv) {
   families(folder);
   range_deletions(folder);
   range_deletions_between_tables(folder);
+  cut_range_deletion(folder);
+  reverse_range_deletion(folder);
+  no_checksums(folder);
   merges(folder);
   merge_operators(folder);
   timestamps(folder);
