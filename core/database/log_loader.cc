@@ -202,7 +202,10 @@ std::uint64_t LogLoader::least_log() const {
 LogReplay::Setup LogLoader::setup() const {
   LogReplay::Setup setup{.first_logs = first_logs(), .are_files_alone = !only_.empty()};
   for (const auto& [id, view] : state_.families_) {
-    if (view.order.has_timestamps()) setup.families_with_timestamps.insert(id);
+    using Timestamps = LogReplay::Setup::Timestamps;
+    if (!view.order.is_known() || !view.is_order_proved) continue;
+    const Timestamps of_timed = view.state.persists_timestamps ? Timestamps::kInTables : Timestamps::kNotInTables;
+    setup.timestamps[id] = view.order.has_timestamps() ? of_timed : Timestamps::kNone;
   }
   if (state_.is_recovered_) return setup;
   setup.last_before = state_.files_.last_sequence;

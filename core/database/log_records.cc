@@ -28,6 +28,7 @@ class Visit {
         continue;
       }
       ASSIGN_OR_RETURN(auto step, log_.scan(context, *at));
+      TRY(visitor_.take_mixed_part(context, at->position, step.next ? step.next->position : source_.size()));
       damage_ = step.damage;
       if (step.chunk) TRY(take_chunk(context, *step.chunk));
       TRY(report_until(context, UINT64_MAX));

@@ -25,6 +25,11 @@ class LogVisitor {
   // `record` is valid during the call. An error ends the reading, and is its result.
   virtual Result<void> take_record(const RecordPlace& place, Bytes record) = 0;
   virtual Result<void> take_damage(const RequestContext& context, const DamagedRegion& region) = 0;
+  // Precedes the records of a part of the log that has not only intact records: also damage, or fragments that say
+  // something of the log.
+  virtual Result<void> take_mixed_part(const RequestContext& /*context*/, Position /*begin*/, Position /*end*/) {
+    return {};
+  }
 };
 
 // Opens a log. An empty file is one. Fails with kDamage if it has no intact record, and as Source.

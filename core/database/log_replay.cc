@@ -67,6 +67,7 @@ Result<void> LogReplay::read(const RequestContext& context, OpenFiles& files, co
                                    .detail = fmt::format("the records are those of log {}, which its database ignores",
                                                          *log->head.session.log_number)}});
   }
+  log_.session = log->head.session;
   const bool is_other = log->head.is_of_another_log();
   if (is_other) check_renamed(*log->head.session.log_number);
   log_.is_recycled = log->head.session.recycled && !is_other;
@@ -149,6 +150,7 @@ Result<void> LogReplay::take_damage(const RequestContext& context, const Damaged
   const bool is_end = region.damage_class == DamageClass::kUnfinished;
   ASSIGN_OR_RETURN(const bool is_left_over, may_be_left_over(context, region));
   log_.is_torn |= is_end;
+  log_.is_damaged |= !is_stale && !is_end;
   if (is_stale || is_end || is_left_over) chain_.take_end(region);
   if (is_left_over && !log_.left_over) log_.left_over = region;
   if (is_stale || is_left_over) return {};
@@ -162,6 +164,12 @@ Result<void> LogReplay::take_damage(const RequestContext& context, const Damaged
     report(std::move(error), is_end);
   }
   return {};
+}
+
+Result<void> LogReplay::take_mixed_part(const RequestContext& context, Position begin, Position end) {
+  const bool is_leveldb = setup_.last_before && !setup_.may_have_gaps;
+  if (is_leveldb || setup_.timestamps.empty()) return {};
+  return read_timestamp_sizes(context, *log_.source, log_.session, begin, end, log_.timestamp_sizes);
 }
 
 // Reports a write that never was complete, or filling.
@@ -235,11 +243,50 @@ Result<void> LogReplay::take_write(const leveldb_log::BatchOperation& operation,
     write.is_value_in_memory = operation.type == kTypeDeleteRange || writes_.has_room_for(operation.value.size());
     if (write.is_value_in_memory) write.value = as_text(operation.value);
   }
+    if (!fit_timestamps(write)) write = {.family = write.family, .is_wanted = false};
   if (is_kept) return transactions_.keep(std::move(write));
   return add(setup_.is_per_sub_batch() ? *operation.sequence : next_sequence_++, write);
 }
 
 // The writes of a transaction that writes when it commits get their numbers then, and their timestamps.
+// Makes a key end as its family's keys do now. Without timestamps, keys count as if theirs were 0. Returns false, which
+// is reported, if nothing tells how the key ends.
+bool LogReplay::fit_timestamps(Pending& write) {
+  const auto now = setup_.timestamps.find(write.family);
+  if (now == setup_.timestamps.end()) return true;
+  const bool has_now = now->second != Setup::Timestamps::kNone;
+  const auto stated = log_.timestamp_sizes.find(write.family);
+  const bool is_stated = stated != log_.timestamp_sizes.end();
+  const bool is_range = write.type == kTypeDeleteRange;
+  if (is_stated && stated->second != kTimestampSize) {
+    lose_keys({.code = Code::kUnsupported,
+               .position = write.place.chunk.position,
+               .detail = fmt::format("keys with timestamps of {} bytes", stated->second)});
+    return false;
+  }
+  // RocksDB before 8.3 states no sizes.
+  if (is_stated == has_now || (!is_stated && now->second == Setup::Timestamps::kInTables)) return true;
+  const bool is_too_short = write.key.size() < kTimestampSize || (is_range && write.value.size() < kTimestampSize);
+  if (is_stated ? is_too_short : log_.is_damaged) {
+    lose_keys({.code = Code::kDamage,
+               .position = write.place.chunk.position,
+               .detail = is_stated ? "a key is shorter than its timestamp"
+                                   : "nothing tells whether keys have timestamps, since the log is damaged"});
+    return false;
+  }
+  const auto fit = [&](std::string& key) {
+    is_stated ? key.resize(key.size() - kTimestampSize) : key.resize(key.size() + kTimestampSize, '\0');
+  };
+  fit(write.key);
+  if (is_range) fit(write.value);
+  return true;
+}
+
+// Reports it once for each log.
+void LogReplay::lose_keys(Error why) {
+  if (!std::exchange(log_.has_doubtful_keys, true)) lose(log_.name, why, false);
+}
+
 Result<void> LogReplay::commit(const std::string& transaction, Bytes timestamp) {
   if (setup_.are_files_alone && !transactions_.has(transaction) && !std::exchange(log_.has_foreign_commit, true)) {
     problems_.push_back({.file = log_.name,
@@ -247,7 +294,7 @@ Result<void> LogReplay::commit(const std::string& transaction, Bytes timestamp) 
                                    .detail = "the writes of a transaction that is committed here are in another log"}});
   }
   for (Pending& write : transactions_.end(transaction)) {
-    if (!timestamp.empty() && setup_.families_with_timestamps.contains(write.family)) set_timestamp(write, timestamp);
+    if (!timestamp.empty() && setup_.has_timestamps(write.family)) set_timestamp(write, timestamp);
     TRY(add(next_sequence_++, write));
   }
   return {};

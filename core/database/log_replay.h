@@ -19,6 +19,7 @@
 #include "core/database/loss.h"
 #include "core/database/sequence_ranges.h"
 #include "core/database/transactions.h"
+#include "core/formats/leveldb_log/timestamp_sizes.h"
 #include "core/formats/leveldb_log/write_batch.h"
 
 namespace recordfs::database {
@@ -49,12 +50,21 @@ class LogReplay final : private LogVisitor {
     LogChain::Rules chain{};
     bool are_files_alone = false;  // the logs were named one by one, and are not those of a directory
     leveldb_log::Numbering numbering = leveldb_log::Numbering::kPerWrite;
-    // Families whose keys end with user-defined timestamps, which the commit of a transaction may set.
-    std::set<std::uint32_t> families_with_timestamps{};
+    // Whether stored keys end with user-defined timestamps, by family, if its comparator is known.
+    enum class Timestamps : std::uint8_t {
+      kNone,
+      kInTables,
+      kNotInTables,  // RocksDB can enable and disable them, so the keys of an earlier log may end otherwise
+    };
+    std::map<std::uint32_t, Timestamps> timestamps{};
     // Whether the database refuses logs that end inside a record (kAbsoluteConsistency).
     bool refuses_torn_ends = false;
 
     bool is_per_sub_batch() const { return numbering == leveldb_log::Numbering::kPerSubBatch; }
+    bool has_timestamps(std::uint32_t family) const {
+      const auto found = timestamps.find(family);
+      return found != timestamps.end() && found->second != Timestamps::kNone;
+    }
     // Returns whether the family is gone.
     bool is_dropped(std::uint32_t family) const { return first_logs && !first_logs->contains(family); }
     // Returns whether a family's writes in a log count.
@@ -100,19 +110,26 @@ class LogReplay final : private LogVisitor {
     std::shared_ptr<const Source> source{};
     bool has_records = false;
     bool is_recycled = false;
-    bool is_torn = false;                      // it ends inside a record
-    bool has_foreign_commit = false;           // of a transaction whose writes are in another log
-    std::optional<DamagedRegion> left_over{};  // after the last record, perhaps of an earlier log
+    bool is_torn = false;  // it ends inside a record
+    leveldb_log::Session session{};
+    leveldb_log::TimestampSizes timestamp_sizes{};  // as stated so far
+    bool is_damaged = false;                        // before the next record
+    bool has_doubtful_keys = false;                 // which were reported
+    bool has_foreign_commit = false;                // of a transaction whose writes are in another log
+    std::optional<DamagedRegion> left_over{};       // after the last record, perhaps of an earlier log
   };
 
   Result<void> take_record(const RecordPlace& place, Bytes record) override;
   Result<void> take_damage(const RequestContext& context, const DamagedRegion& region) override;
+  Result<void> take_mixed_part(const RequestContext& context, Position begin, Position end) override;
   void report(Error error, bool is_end);
   Result<bool> may_be_left_over(const RequestContext& context, const DamagedRegion& region) const;
   void end_left_over(bool is_end);
   void pass_writes(std::uint32_t family, std::uint32_t count);
   Result<void> take_operation(const leveldb_log::BatchOperation& operation, const RecordPlace& place, Bytes record);
   Result<void> take_write(const leveldb_log::BatchOperation& operation, const RecordPlace& place, Bytes record);
+  bool fit_timestamps(Pending& write);
+  void lose_keys(Error why);
   Result<void> take_marker(const leveldb_log::BatchOperation& operation);
   Result<void> commit(const std::string& transaction, Bytes timestamp);
   Result<void> add(std::uint64_t sequence, const Pending& write);

@@ -164,6 +164,7 @@ class Editor {
 
   // A later RocksDB puts the fields into a string, so that an earlier one can skip them.
   Result<void> apply_log_change(const Change& change) {
+      case ChangeKind::kPersistsTimestamps: return set_persists_timestamps(change.text);
     Cursor cursor(change.text);
     const std::uint64_t number = cursor.varint64();
     std::uint64_t size = 0;
@@ -273,6 +274,12 @@ class Editor {
   std::uint32_t family_ = 0;
   bool has_log_number_ = false, has_next_file_ = false, has_last_sequence_ = false;
 };
+  Result<void> set_persists_timestamps(Bytes value) {
+    ASSIGN_OR_RETURN(auto* state, family());
+    state->persists_timestamps = value.size() != 1 || value.front() != std::byte{0};
+    return {};
+  }
+
 
 // Reads the edits of a MANIFEST in order.
 class EditVisitor final : public LogVisitor {

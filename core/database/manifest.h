@@ -37,6 +37,7 @@ struct FamilyState {
   Family family;
   std::uint64_t log_number = 0;       // writes in earlier logs are in tables already
   std::uint64_t least_timestamp = 0;  // user-defined; the database refuses to read as of smaller ones
+  bool persists_timestamps = true;    // whether tables have the user-defined timestamps of keys, and not only logs
 };
 
 // The state.

@@ -103,6 +103,7 @@ OptionsFile parse_options(std::string_view text) {
     if (is_database && name == "wal_recovery_mode") options.recovery_mode = recovery_mode_of(value_of(value));
     if (family == nullptr) continue;
     if (name == "comparator") family->comparator = value_of(value);
+    if (name == "persist_user_defined_timestamps") family->persists_timestamps = trimmed(value) != "false";
     if (name == "merge_operator") family->merge_operator = value_of(value);
   }
   return options;

@@ -25,8 +25,9 @@ enum class RecoveryMode : std::uint8_t {
 
 struct OptionsFile {
   struct OfFamily {
-    std::string comparator;      // its name; empty: not stated
-    std::string merge_operator;  // as written: a name, or "{id=NAME;...}"; empty: none, or not stated
+    std::string comparator;           // its name; empty: not stated
+    bool persists_timestamps = true;  // whether tables have the user-defined timestamps of keys
+    std::string merge_operator;       // as written: a name, or "{id=NAME;...}"; empty: none, or not stated
   };
   // Whether the version that wrote the file adds the delimiter of a merge operator to its name, unless it is empty.
   bool writes_delimiters = false;

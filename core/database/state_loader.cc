@@ -355,7 +355,10 @@ class StateLoader {
     for (auto& [id, state] : state_->files_.families) {
       std::string& comparator = state.family.comparator;
       if (!comparator.empty()) continue;
-      if (const auto* options = state_->options_file_.family(state.family.name)) comparator = options->comparator;
+      if (const auto* options = state_->options_file_.family(state.family.name)) {
+        comparator = options->comparator;
+        state.persists_timestamps = options->persists_timestamps;
+      }
       const auto table = first_tables.find(id);
       if (!comparator.empty() || table == first_tables.end()) continue;
       ASSIGN_OR_RETURN(const auto source, files().open(state_->name_of(*table->second)));

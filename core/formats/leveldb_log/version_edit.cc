@@ -80,7 +80,7 @@ constexpr EditShape kEditShapes[] = {
     {8198, "full_history_ts_low", ChangeKind::kLeastTimestamp, "t"},
     {8199, "wal_addition2", ChangeKind::kSkippableNewLog, "t"},
     {8200, "wal_deletion2", ChangeKind::kSkippableDeletedLogs, "t"},
-    {8201, "persist_user_defined_timestamps", ChangeKind::kOther, "t"},
+    {8201, "persist_user_defined_timestamps", ChangeKind::kPersistsTimestamps, "t"},
     {8202, "subcompaction_progress", ChangeKind::kOther, "t"},
     {8203, "last_compacted_manifest_file_size", ChangeKind::kOther, "t"},
 };

@@ -37,7 +37,8 @@ enum class ChangeKind : std::uint8_t {
   kSkippableNewLog,       // the same as kNewLog, as a string that earlier readers can skip
   kSkippableDeletedLogs,  // likewise
   kLeastTimestamp,
-  kOther,  // does not affect the state; or unknown, and may be skipped
+  kPersistsTimestamps,  // of the column family: whether tables have the user-defined timestamps of its keys
+  kOther,               // does not affect the state; or unknown, and may be skipped
 };
 
 // One change of an edit. Fields that its tag does not have are 0 or empty. Points into the record.

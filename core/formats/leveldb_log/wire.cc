@@ -44,8 +44,8 @@ TypeFacts facts_of(std::uint8_t type, const Wire& wire) {
     case 7: return {Role::kMiddle, kRecyclableHeaderSize};
     case 8: return {Role::kLast, kRecyclableHeaderSize};
     case 9: return {Role::kCompression};
-    case 10: return {Role::kControl};                          // user-defined timestamp sizes
-    case 11: return {Role::kControl, kRecyclableHeaderSize};   // the same
+    case kTimestampSizes: return {Role::kControl};
+    case kRecyclableTimestampSizes: return {Role::kControl, kRecyclableHeaderSize};
     case 130: return {Role::kControl};                         // the log before this one
     case 131: return {Role::kControl, kRecyclableHeaderSize};  // the same
     default: return {(type & kIgnorableBit) != 0 ? Role::kIgnorable : Role::kUnknown};

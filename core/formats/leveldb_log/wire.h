@@ -44,10 +44,14 @@ enum class Role : std::uint8_t {
   kMiddle,       // an inner piece
   kLast,         // the last piece
   kCompression,  // names the codec of all following records
-  kControl,      // irrelevant to a reader of records
+  kControl,      // no record: says something of the log
   kIgnorable,    // unknown, but readers may skip it
   kUnknown,
 };
+
+// Types of fragments with kControl: the sizes of user-defined timestamps.
+inline constexpr std::uint8_t kTimestampSizes = 10;
+inline constexpr std::uint8_t kRecyclableTimestampSizes = 11;
 
 struct Fragment {
   Position begin = 0;

@@ -364,6 +364,75 @@ TEST(RangeDeletionTest, LargeOnesInLogsExceedTheMemoryLimit) {
   EXPECT_EQ(log.error().code, Code::kLimit);
 }
 
+class SwitchedTimestampsTest : public ::testing::Test {
+ protected:
+  static constexpr std::string_view kTimed = "leveldb.BytewiseComparator.u64ts";
+  // Says that tables have no timestamps.
+  static inline const std::string kNotInTables = "\x89\x40\1\0"s;
+  // Says how many bytes the timestamps of family 0 have.
+  static std::string stated(char bytes) {
+    return leveldb_log::fragment(10, little_endian(0, 4) + std::string{bytes, '\0'});
+  }
+  static std::string timed(const std::string& key) { return key + little_endian(7, 8); }
+  void write_log(const std::string& head, const Records& batches) const {
+    leveldb_log::LogWriter log;
+    log.append_raw(head);
+    for (const std::string& record : batches) log.append(record);
+    database_.write("000005.log", log.log());
+  }
+  const LogDatabase& database() const { return database_; }
+
+ private:
+  const LogDatabase database_;
+};
+
+TEST_F(SwitchedTimestampsTest, KeysOfALogFromBeforeTheyWereEnabledHaveTimestamp0) {
+  database().write_manifest(5, kNotInTables, std::string(kTimed));
+  write_log("", {batch(10, 2, put("a-long-key", "1") + put("b", "2")),
+                 batch(12, 2, put("c", "3") + delete_range_in(0, "b", "c"))});
+  EXPECT_EQ(database().read(), (Records{"a-long-key=1", "c=3"}));
+  const auto found = open_database(database().folder())->get({}, 0, as_bytes("c"));
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->version.timestamp, 0u);
+}
+
+TEST_F(SwitchedTimestampsTest, KeysOfALogThatStatesThemKeepTheirs) {
+  database().write_manifest(5, kNotInTables, std::string(kTimed));
+  write_log(stated(8), {batch(10, 1, put(timed("a"), "1"))});
+  EXPECT_EQ(database().read(), Records{"a=1"});
+  EXPECT_EQ(open_database(database().folder())->get({}, 0, as_bytes("a"))->version.timestamp, 7u);
+}
+
+TEST_F(SwitchedTimestampsTest, KeysOfALogFromBeforeTheyWereDisabledHaveNone) {
+  write_log(stated(8), {batch(10, 2, put(timed("a"), "1") + put(timed("b"), "2")),
+                        batch(12, 2, put(timed("c"), "3") + delete_range_in(0, timed("b"), timed("c")))});
+  EXPECT_EQ(database().read(), (Records{"a=1", "c=3"}));
+  const auto only = open_database(database().folder(), {.only_keys = {"a"}});
+  EXPECT_EQ(get(*only, "a"), "1");
+}
+
+TEST_F(SwitchedTimestampsTest, KeysOfADamagedLogThatStatesNoneAreLost) {
+  database().write_manifest(5, kNotInTables, std::string(kTimed));
+  std::string damaged = stated(8);
+  damaged.back() ^= 1;
+  write_log(damaged, {batch(10, 1, put(timed("a"), "1"))});
+  const auto opened = open_database(database().folder());
+  EXPECT_TRUE(list_keys(*opened).empty());
+  EXPECT_EQ(get(*opened, "a"), to_string(Code::kDamage));
+}
+
+TEST_F(SwitchedTimestampsTest, KeysThatAreTooShortForTheStatedOnesAreLost) {
+  write_log(stated(8), {batch(10, 2, put("short", "1") + put(timed("b"), "2"))});
+  EXPECT_EQ(database().read(), (Records{"b=2", "000005.log: a key is shorter than its timestamp"}));
+  EXPECT_EQ(get(*open_database(database().folder()), "short"), to_string(Code::kDamage));
+}
+
+TEST_F(SwitchedTimestampsTest, TimestampsOfAnotherSizeAreUnsupported) {
+  write_log(stated(4), {batch(10, 2, put("a0000", "1") + put("b0000", "2"))});
+  EXPECT_EQ(database().read(), Records{"000005.log: keys with timestamps of 4 bytes"});
+  EXPECT_EQ(get(*open_database(database().folder()), "a"), to_string(Code::kUnsupported));
+}
+
 TEST(DroppedFamilyTest, ItsWritesInALiveLogCostNothing) {
   const LogDatabase database;
   database.write_log("000005.log", {batch(10, 3, put("a", "1") + put_in(3, "a") + delete_range_in(3, "a", "b")),
