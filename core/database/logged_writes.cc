@@ -56,9 +56,11 @@ void LoggedWrites::sort(OfFamily& of, const KeyOrder& order, const SequenceRange
     std::erase_if(of.writes, [&](const LoggedWrite& write) { return hidden.contains(write.tag >> 8); });
   }
   of.range_deletions.finish(order);
+  // The values of blob files have no numbers. Of several files, the last one counts.
   std::ranges::stable_sort(of.writes, [&](const LoggedWrite& a, const LoggedWrite& b) {
     const auto by_key = order.compare(key(a), key(b));
-    return by_key != 0 ? by_key < 0 : a.tag > b.tag;
+    if (by_key != 0) return by_key < 0;
+    return a.tag != b.tag ? a.tag > b.tag : log_name(a) > log_name(b);
   });
 }
 

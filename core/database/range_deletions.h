@@ -51,6 +51,9 @@ class RangeDeletions {
   // Returns the first and the last key of all deletions. REQUIRES: !empty(), after finish().
   std::pair<std::string, std::string> bounds() const;
 
+  // Returns the sequence number of the newest one; 0 if there is none. After finish().
+  std::uint64_t largest_sequence() const { return largest_sequence_; }
+
   bool empty() const { return deletions_.empty(); }
   std::size_t size() const { return deletions_.size(); }
   std::size_t memory() const;

@@ -1,6 +1,7 @@
 #include "core/database/recovered_table.h"
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -51,13 +52,23 @@ void note_family(const leveldb_table::Properties& properties, TableFile& file, F
 
 void extend_range(const RangeDeletions& deletions, const KeyOrder& order, TableFile& file) {
   const auto bounds = deletions.bounds();
-  const std::string first = internal(as_bytes(bounds.first));
-  const std::string last = internal(as_bytes(bounds.second), true);
+  const std::string first = internal(as_bytes(order.stored_key(as_bytes(bounds.first), UINT64_MAX)));
+  const std::string last = internal(as_bytes(order.stored_key(as_bytes(bounds.second), 0)), true);
   const auto is_before = [&](const std::string& a, const std::string& b) {
     return compare_internal(order, as_bytes(a), as_bytes(b)) < 0;
   };
   if (file.smallest.empty() || is_before(first, file.smallest)) file.smallest = first;
   if (file.largest.empty() || is_before(file.largest, last)) file.largest = last;
+}
+
+// Returns the writes that deletions hide, and those of the key at their end. It may be a deletion that a lookup finds.
+Loss loss_under(const RangeDeletions& deletions, std::uint32_t family) {
+  auto bounds = deletions.bounds();
+  return {.family = family,
+          .from = std::move(bounds.first),
+          .to = std::move(bounds.second),
+          .largest_sequence = deletions.largest_sequence() + 1,
+          .cause = Code::kUnsupported};
 }
 
 // The blocks before the first entry of a table that cannot be read.
@@ -88,6 +99,15 @@ Result<std::optional<LostFront>> find_range(const RequestContext& context, const
   return lost;
 }
 
+// Opens a table again if it has deletions of ranges, and its keys are not in bytewise order.
+Result<void> sort_deletions(const RequestContext& context, const std::shared_ptr<const Source>& source,
+                            const KeyOrder& order, const Limits& limits, std::shared_ptr<const Table>& table) {
+  const bool is_bytewise = order.keeps_prefixes_together() && !order.has_timestamps();
+  if (is_bytewise || table->range_deletions().size() + table->range_deletions().reversed() == 0) return {};
+  ASSIGN_OR_RETURN(table, Table::open(context, source, {.order = order, .may_have_user_keys = true}, limits));
+  return {};
+}
+
 // Returns the writes that a table may have lost outside its range of keys.
 std::optional<Loss> loss_outside(const Table& table, std::uint32_t family, const KeyOrder& order,
                                  const std::optional<LostFront>& lost) {
@@ -101,39 +121,50 @@ std::optional<Loss> loss_outside(const Table& table, std::uint32_t family, const
 }  // namespace
 
 Result<std::optional<Error>> recover_table(const RequestContext& context, OpenFiles& files, const DirectoryEntry& entry,
-                                           const Limits& limits, std::uint64_t& untested, FileSet& set,
-                                           std::vector<Loss>& losses) {
+                                           const Limits& limits, RecoveredTables& tables) {
+  FileSet& set = tables.set;
   TableFile file{.number = entry.is.number, .size = entry.size};
   ASSIGN_OR_RETURN(const auto source, files.open(entry.name));
   auto opened = Table::open(context, source, {.may_have_user_keys = true}, limits);
   if (!opened && !is_permanent(opened.error().code)) return std::move(opened).error();
   if (!opened) return std::optional(std::move(opened).error());
+  note_family((*opened)->properties(), file, set);
+  std::string& comparator = set.families[file.family].family.comparator;
+  const KeyOrder users = KeyOrder::of(comparator);
+  TRY(sort_deletions(context, source, users, limits, *opened));
   const Table& table = **opened;
   set.is_rocksdb |= table.dialect().is_rocksdb;
-  note_family(table.properties(), file, set);
   file.lacks_timestamps = table.lacks_timestamps();
   ASSIGN_OR_RETURN(const auto lost, find_range(context, *opened, source, file));
   if (file.smallest.empty() && table.range_deletions().empty()) {
     return lost ? std::optional(lost->why) : std::nullopt;
   }
-  std::string& comparator = set.families[file.family].family.comparator;
-  const KeyOrder users = KeyOrder::of(comparator);
   const KeyOrder order = table.lacks_timestamps() ? users.of_user_keys() : users;
-  if (auto loss = loss_outside(table, file.family, order, lost)) losses.push_back(*std::move(loss));
-  if (!table.range_deletions().empty()) extend_range(table.range_deletions(), order, file);
+  if (auto loss = loss_outside(table, file.family, order, lost)) tables.losses.push_back(*std::move(loss));
+  if (const RangeDeletions& deletions = table.range_deletions(); !deletions.empty()) {
+    extend_range(deletions, order, file);
+    tables.overreaching.push_back({entry.name, loss_under(deletions, file.family)});
+  }
   // LevelDB's tables do not name their comparator.
   if (comparator.empty()) {
     bool is_bytewise = is_index_bytewise(table);
     // Not with a network that would have to carry the table.
     const bool is_near = source->filesystem() == 0 || source->kept_bytes(0, file.size) == file.size;
-    if (is_bytewise && file.size <= untested && is_near) {
-      untested -= file.size;
+    if (is_bytewise && file.size <= tables.untested_bytes && is_near) {
+      tables.untested_bytes -= file.size;
       ASSIGN_OR_RETURN(is_bytewise, has_bytewise_keys(context, *opened, source));
     }
     if (!is_bytewise) comparator = kUnprovedOrder;
   }
   set.tables.emplace(file.number, std::move(file));
   return std::optional<Error>();
+}
+
+std::vector<RecoveredTables::Overreach> overreaching_deletions(RecoveredTables tables) {
+  std::map<std::uint32_t, std::size_t> tables_of;  // by family
+  for (const auto& [number, table] : tables.set.tables) ++tables_of[table.family];
+  std::erase_if(tables.overreaching, [&](const auto& deletions) { return tables_of[*deletions.loss.family] < 2; });
+  return std::move(tables.overreaching);
 }
 
 void drop_unused_default_family(const std::vector<DirectoryEntry>& given, FileSet& set) {

@@ -312,22 +312,32 @@ class StateLoader {
     FileSet& set = state_->files_;
     set.families[0].family.name = "default";
     set.is_rocksdb |= has_options_file_;
-    std::uint64_t untested = kMostTestedForOrder;
+    RecoveredTables tables{.set = set, .losses = state_->losses_};
     for (const DirectoryEntry& entry : state_->listing_) {
       if (!is_table(entry) || set.tables.contains(entry.is.number)) continue;
-      auto unreadable =
-          recover_table(context_, files(), entry, state_->options_.limits, untested, set, state_->losses_);
+      auto unreadable = recover_table(context_, files(), entry, state_->options_.limits, tables);
       if (!unreadable) return std::move(unreadable).error();
       if (!*unreadable) continue;
       state_->losses_.push_back({.cause = cause_of((*unreadable)->code)});
       report(entry.name, **std::move(unreadable));
     }
+    if (!only_.empty()) report_overreaching(std::move(tables));
     if (set.is_rocksdb) TRY(list_blob_files());
     for (const DirectoryEntry& entry : state_->listing_) {
       if (entry.is.kind == FileKind::kBlob) set.blob_files[entry.is.number] = {};
     }
     drop_unused_default_family(only_, set);
     return {};
+  }
+
+  void report_overreaching(RecoveredTables tables) {
+    for (auto& deletions : overreaching_deletions(std::move(tables))) {
+      state_->losses_.push_back(std::move(deletions.loss));
+      report(deletions.file,
+             {.code = Code::kUnsupported,
+              .detail = "without the MANIFEST, its deletions of key ranges may hide newer keys of other "
+                        "tables"});
+    }
   }
 
   // The names and comparators of families are in no other place for LevelDB's, and for empty ones.

@@ -120,6 +120,56 @@ TEST(DatabaseFilesTest, BlobFileAloneHasItsKeys) {
   EXPECT_GT(files, 0u);
 }
 
+TEST(DatabaseFilesTest, OfSeveralBlobFilesTheLastNameCounts) {
+  const std::string folder = kCorpus + "rocksdb7-blobs";
+  const std::string newest = get(*open_alone(folder + "/000013.blob"), "key00002");
+  ASSERT_NE(newest, get(*open_alone(folder + "/000010.blob"), "key00002"));
+  for (const std::vector<std::string>& names : {std::vector<std::string>{"000010.blob", "000013.blob"},
+                                                std::vector<std::string>{"000013.blob", "000010.blob"}}) {
+    const auto files = Database::open_files({}, folder, names);
+    ASSERT_TRUE(files) << to_string(files.error());
+    EXPECT_EQ(get(**files, "key00002"), newest);
+    const auto history = (*files)->history({}, 0, as_bytes("key00002"));
+    ASSERT_TRUE(history);
+    EXPECT_EQ(history->front().file, "000013.blob");
+  }
+}
+
+TEST(DatabaseFilesTest, DeletionsThatMayEndBeforeKeysOfOtherTablesAreReported) {
+  const std::string sample = kCorpus + "rocksdb7-range-deletion-cut";
+  std::vector<std::string> tables;
+  for (const File& file : open_database(sample)->files()) {
+    if (file.kind == FileKind::kTable) tables.push_back(file.name);
+  }
+  const auto files = Database::open_files({}, sample, tables);
+  ASSERT_TRUE(files) << to_string(files.error());
+  ASSERT_EQ((*files)->problems().size(), 1u);
+  EXPECT_EQ((*files)->problems()[0].error.code, Code::kUnsupported);
+  EXPECT_EQ((*files)->problems()[0].error.detail,
+            "without the MANIFEST, its deletions of key ranges may hide newer keys of other tables");
+  std::size_t hidden = 0;
+  for (const ListedKey& key : list_keys(*open_database(sample))) {
+    const std::string value = get(**files, key.key);
+    EXPECT_TRUE(value == key.value || value == to_string(Code::kUnsupported)) << key.key << ": " << value;
+    hidden += value == key.value ? 0 : 1;
+  }
+  EXPECT_GT(hidden, 0u);
+  EXPECT_EQ(get(**files, "later"), to_string(Code::kNotFound));
+  EXPECT_TRUE(open_alone(sample + "/" + (*files)->problems()[0].file)->problems().empty());
+}
+
+TEST(DatabaseFilesTest, DeletionsInReverseOrderHideKeysOfOtherTables) {
+  const std::string sample = kCorpus + "rocksdb7-reverse-range-deletion";
+  const auto files = Database::open_files({}, sample, {"000009.sst", "000011.sst"});
+  ASSERT_TRUE(files) << to_string(files.error());
+  std::vector<std::string> found, wanted;
+  for (const ListedKey& key : list_keys(**files)) found.push_back(key.key);
+  for (const ListedKey& key : list_keys(*open_database(sample))) wanted.push_back(key.key);
+  EXPECT_EQ(found, wanted);
+  EXPECT_EQ(get(**files, "key00005"), to_string(Code::kUnsupported));
+  EXPECT_EQ(get(**files, "key00008"), get(*open_database(sample), "key00008"));
+}
+
 TEST(DatabaseFilesTest, TableOfAnotherFamilyAloneHasOnlyThatFamily) {
   const auto intact = open_database(kCorpus + "rocksdb7-families");
   std::size_t tables = 0;
