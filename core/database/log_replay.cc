@@ -12,7 +12,7 @@
 namespace recordfs::database {
 namespace {
 
-constexpr std::size_t kMostProblems = 65536;
+constexpr std::size_t kMostProblems = 65536;  // of losses, and as many of others
 constexpr std::uint64_t kMostSequence = (std::uint64_t{1} << 56) - 1;
 
 // Overwrites the timestamp at the end of a stored key.
@@ -174,7 +174,8 @@ Result<void> LogReplay::take_mixed_part(const RequestContext& context, Position 
 
 // Reports a write that never was complete, or filling.
 void LogReplay::report(Error error, bool is_end) {
-  if (problems_.size() >= kMostProblems) return;
+  if (harmless_ == kMostProblems) return;
+  ++harmless_;
   if (is_end) error.code = Code::kUnfinished;
   problems_.push_back({.file = log_.name, .error = std::move(error), .loses_data = false});
 }
@@ -242,13 +243,12 @@ Result<void> LogReplay::take_write(const leveldb_log::BatchOperation& operation,
     write.value_size = operation.value.size();
     write.is_value_in_memory = operation.type == kTypeDeleteRange || writes_.has_room_for(operation.value.size());
     if (write.is_value_in_memory) write.value = as_text(operation.value);
-  }
     if (!fit_timestamps(write)) write = {.family = write.family, .is_wanted = false};
+  }
   if (is_kept) return transactions_.keep(std::move(write));
   return add(setup_.is_per_sub_batch() ? *operation.sequence : next_sequence_++, write);
 }
 
-// The writes of a transaction that writes when it commits get their numbers then, and their timestamps.
 // Makes a key end as its family's keys do now. Without timestamps, keys count as if theirs were 0. Returns false, which
 // is reported, if nothing tells how the key ends.
 bool LogReplay::fit_timestamps(Pending& write) {
@@ -287,6 +287,7 @@ void LogReplay::lose_keys(Error why) {
   if (!std::exchange(log_.has_doubtful_keys, true)) lose(log_.name, why, false);
 }
 
+// The writes of a transaction that writes when it commits get their numbers then, and their timestamps.
 Result<void> LogReplay::commit(const std::string& transaction, Bytes timestamp) {
   if (setup_.are_files_alone && !transactions_.has(transaction) && !std::exchange(log_.has_foreign_commit, true)) {
     problems_.push_back({.file = log_.name,
@@ -314,10 +315,12 @@ Result<void> LogReplay::add(std::uint64_t sequence, const Pending& write) {
 }
 
 void LogReplay::lose(const std::string& log, const Error& error, bool is_before) {
-  if (problems_.size() == kMostProblems) return;
+  const Loss lost{.age = Age{.level = -1}, .cause = cause_of(error.code)};
+  // One more stands for all others. It is of writes with any number.
+  if (losses_.size() == kMostProblems) losses_.insert(losses_.begin(), lost);
+  if (losses_.size() > kMostProblems) return;
   problems_.push_back({.file = log, .error = error});
   const auto open = losses_.end() - static_cast<std::ptrdiff_t>(open_losses_);
-  const Loss lost{.age = Age{.level = -1}, .cause = cause_of(error.code)};
   losses_.insert(is_before ? losses_.end() : open, lost);
   if (is_before) ++open_losses_;
 }

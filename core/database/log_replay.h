@@ -148,6 +148,7 @@ class LogReplay final : private LogVisitor {
   std::vector<Problem> problems_;
   std::vector<Loss> losses_;
   std::size_t open_losses_ = 0;  // the last ones, which no record follows yet
+  std::size_t harmless_ = 0;     // problems without a loss
   std::optional<std::uint64_t> first_sequence_{};
   std::uint64_t last_sequence_ = 0;
   std::uint32_t last_family_ = 0;

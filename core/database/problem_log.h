@@ -18,10 +18,10 @@ namespace recordfs::database {
 // Thread-safe.
 class ProblemLog {
  public:
-  // Keeps at most kMost problems.
+  // Keeps at most kMost problems. Those without a loss leave room for others.
   void add(Problem problem) {
     const std::lock_guard lock(mutex_);
-    if (problems_.size() == kMost) return;
+    if (problems_.size() >= (problem.loses_data ? kMost : kMost / 2)) return;
     if (!known_.emplace(problem.file, problem.error.position, problem.error.detail).second) return;
     problems_.push_back(std::move(problem));
   }

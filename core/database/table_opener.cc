@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "core/database/table.h"
 #include "core/formats/foreign_file.h"
 #include "core/formats/leveldb_table/format.h"
@@ -94,16 +96,24 @@ class TableOpener {
   Result<void> read_range_deletions(const BlockPlace& place) {
     ASSIGN_OR_RETURN(const auto content,
                      read_metadata(context_, *source_, place, table_->tail_.dialect, table_->limits_, kRangeDeletions));
-    return take_range_deletions(content.view(), place.begin);
+    ASSIGN_OR_RETURN(const auto found, take_range_deletions(content.view(), place.begin));
+    const auto& stated = table_->tail_.properties.range_deletions;
+    if (found && (!stated || *stated == *found)) return {};
+    return Error{
+        .code = Code::kDamage, .position = place.begin, .detail = fmt::format("{} is invalid", kRangeDeletions)};
   }
 
+  // Returns how many deletions the block has; nullopt if it has something else too, or is no block.
   // Keys that share their beginning need more memory than their block has bytes.
-  Result<void> take_range_deletions(Bytes content, Position begin) {
+  Result<std::optional<std::uint64_t>> take_range_deletions(Bytes content, Position begin) {
     constexpr std::uint64_t kMemoryOfOne = sizeof(RangeDeletion) + sizeof(std::size_t);
     const std::uint64_t most = largest_index(source_->size(), table_->limits_);
+    std::uint64_t count = 0;
+    bool is_valid = true;
     auto entries = BlockIterator::over(content, table_->tail_.dialect);
-    for (; entries && entries->is_valid(); entries->next()) {
+    for (; entries && entries->is_valid(); entries->next(), ++count) {
       const Bytes key = entries->key();
+      is_valid &= key.size() >= kTagSize;
       if (key.size() < kTagSize) continue;
       const std::uint64_t bytes = kMemoryOfOne + key.size() + entries->value().size();
       if (bytes > most - range_deletion_bytes_) return leveldb_table::metadata_exceeds(begin, kRangeDeletions, most);
@@ -112,7 +122,8 @@ class TableOpener {
       table_->range_deletions_.add(
           {std::string(as_text(user_key_of(key))), std::string(as_text(entries->value())), sequence});
     }
-    return {};
+    is_valid &= entries && !entries->has_skipped();
+    return is_valid ? std::optional(count) : std::nullopt;
   }
 
   // --- without an index
@@ -153,7 +164,9 @@ class TableOpener {
         is_data ? table_->read_data(context_, *source_, place)
                 : read_metadata(context_, *source_, place, table_->tail_.dialect, table_->limits_, kRangeDeletions);
     if (!content) return is_permanent(content.error().code) ? Result<void>() : std::move(content).error();
-    return is_data ? add_block(content->view(), place) : take_range_deletions(content->view(), place.begin);
+    if (is_data) return add_block(content->view(), place);
+    TRY(take_range_deletions(content->view(), place.begin));  // the table is damaged anyway
+    return {};
   }
 
   // Adds a block to the index, with its own last key.

@@ -419,5 +419,32 @@ TEST(DatabaseDamageTest, LostSecondLogMarksOlderValues) {
   }
 }
 
+// Nothing else shows damage to such a block in a table without checksums.
+TEST(DatabaseDamageTest, InvalidDeletionsOfRangesAreDamage) {
+  const Copy copy("rocksdb7-no-checksums");
+  const std::string table = copy.read("000011.sst");
+  const std::size_t key = table.find("key00001\x0f");
+  const std::size_t count = table.find("range-deletions\1");
+  ASSERT_TRUE(key != std::string::npos && count != std::string::npos);
+  EXPECT_EQ(get(*open_database(copy.folder()), "key00005"), to_string(Code::kNotFound));
+  const auto expect_damage = [&](std::string changed, std::size_t at, char byte) {
+    changed[at] = byte;
+    copy.write("000011.sst", changed);
+    const auto database = open_database(copy.folder());
+    for (const ListedKey& listed : list_keys(*database)) {
+      EXPECT_TRUE(listed.version.may_be_stale || listed.key >= "key00008") << listed.key;
+    }
+    EXPECT_EQ(get(*database, "key00003"), to_string(Code::kDamage)) << at;
+    EXPECT_FALSE(database->problems().empty());
+  };
+  expect_damage(table, count + 15, '\2');
+  std::string uncounted = table;
+  uncounted[count] = 'R';                    // another property
+  expect_damage(uncounted, key - 3, '\5');   // bytes that are shared with the key before it: there is none
+  expect_damage(uncounted, key + 28, '\0');  // the number of restart points
+  uncounted[key - 1] = 17;                   // the value has the rest
+  expect_damage(uncounted, key - 2, '\7');   // the size of the key: there is no tag
+}
+
 }  // namespace
 }  // namespace recordfs::database

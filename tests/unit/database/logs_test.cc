@@ -433,6 +433,51 @@ TEST_F(SwitchedTimestampsTest, TimestampsOfAnotherSizeAreUnsupported) {
   EXPECT_EQ(get(*open_database(database().folder()), "a"), to_string(Code::kUnsupported));
 }
 
+bool is_stale(const Database& database, std::string_view key) {
+  const auto found = database.get({}, 0, as_bytes(key));
+  EXPECT_TRUE(found);
+  return found && found->version.may_be_stale;
+}
+
+TEST(LogProblemsTest, LossAfterManyHarmlessOnesIsNotForgotten) {
+  constexpr int kHarmless = 66000;
+  const LogDatabase database;
+  leveldb_log::LogWriter log;
+  log.append(batch(10, 1, put("k", "old")));
+  for (int i = 0; i < kHarmless; ++i) {
+    log.append_raw(std::string(8, '\0'));  // filling between records
+    log.append(batch(static_cast<std::uint64_t>(11 + i), 1, put("f", "filler")));
+  }
+  std::string newer = leveldb_log::fragment(1, batch(kHarmless + 11, 1, put("k", "new")));
+  newer.back() ^= 1;
+  log.append_raw(newer);
+  log.append(batch(kHarmless + 12, 1, put("z", "last")));
+  database.write("000005.log", log.log());
+  const auto opened = open_database(database.folder());
+  EXPECT_TRUE(is_stale(*opened, "k"));
+  EXPECT_FALSE(is_stale(*opened, "z"));
+  EXPECT_TRUE(std::ranges::any_of(opened->problems(), &Problem::loses_data));
+}
+
+TEST(LogProblemsTest, LossAfterManyOthersIsNotForgotten) {
+  constexpr int kLost = 66000;
+  const LogDatabase database;
+  leveldb_log::LogWriter log;
+  std::vector<std::size_t> ends;  // of damaged records
+  for (int i = 0; i < kLost; ++i) {
+    const auto sequence = static_cast<std::uint64_t>(10 + 2 * i);
+    log.append(batch(sequence, 1, put("k", "older")));
+    log.append(batch(sequence + 1, 1, put("k", "newer")));
+    ends.push_back(log.log().size());
+  }
+  log.append(batch(2 * kLost + 10, 1, put("z", "last")));
+  std::string bytes = log.log();
+  for (const std::size_t end : ends) bytes[end - 1] ^= 1;
+  database.write("000005.log", bytes);
+  const auto opened = open_database(database.folder());
+  EXPECT_TRUE(is_stale(*opened, "k"));
+}
+
 TEST(DroppedFamilyTest, ItsWritesInALiveLogCostNothing) {
   const LogDatabase database;
   database.write_log("000005.log", {batch(10, 3, put("a", "1") + put_in(3, "a") + delete_range_in(3, "a", "b")),

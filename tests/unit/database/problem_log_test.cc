@@ -34,6 +34,17 @@ TEST(ProblemLog, ReasonOfTheManifestStaysBeforeWhatFollowsFromIt) {
   EXPECT_EQ(places({problem("000003.sst", 1), problem("MANIFEST-000007", 9), problem("", 0)}), expected);
 }
 
+TEST(ProblemLog, LossAfterManyHarmlessProblemsIsKept) {
+  ProblemLog log;
+  for (Position at = 0; at < 70'000; ++at) {
+    Problem harmless = problem("000003.log", at);
+    harmless.loses_data = false;
+    log.add(std::move(harmless));
+  }
+  log.add(problem("000003.log", 70'000));
+  EXPECT_TRUE(log.all().back().loses_data);
+}
+
 TEST(ProblemLog, SameProblemIsKeptOnce) {
   ProblemLog log;
   log.add(problem("000003.sst", 1));
