@@ -21,7 +21,6 @@ constexpr std::size_t kMostDamage = 1000;
 
 using leveldb_log::Change;
 using leveldb_log::ChangeKind;
-using leveldb_log::Edit;
 
 enum CustomTag : std::uint8_t {
   kLeastLogToKeep = 3,
@@ -32,6 +31,7 @@ enum CustomTag : std::uint8_t {
   kUniqueId = 12,
   kPath = 65
 };
+constexpr std::uint32_t kMustBeKnown = 64;  // a bit of custom tags
 
 constexpr std::uint32_t kSyncedSize = 2;   // of a log
 constexpr std::size_t kUniqueIdSize = 16;  // bytes
@@ -40,6 +40,16 @@ constexpr std::size_t kUniqueIdSize = 16;  // bytes
 FileChecksum checksum_of(Bytes function, Bytes value) {
   if (as_text(function) == "Unknown") return {};
   return {.function = std::string(as_text(function)), .value = std::string(as_text(value))};
+}
+
+// Returns a custom tag of a table that no reader may ignore, and that recordfs does not know; nullopt if there is none.
+std::optional<std::uint32_t> unknown_tag_of(const Change& change) {
+  for (Cursor cursor(change.custom); !cursor.at_end();) {
+    const std::uint32_t tag = cursor.varint32();
+    cursor.take(cursor.varint32());
+    if ((tag & kMustBeKnown) != 0 && tag != kPath) return tag;
+  }
+  return std::nullopt;
 }
 
 // Returns nullopt for an invalid table.
@@ -71,16 +81,30 @@ std::optional<TableFile> table_of(const Change& change, std::uint32_t family) {
   return is_possible ? std::optional(std::move(table)) : std::nullopt;
 }
 
-// Returns the value of the last change of a kind; nullopt if there is none.
-std::optional<std::uint64_t> last_value(const Edit& edit, ChangeKind kind) {
-  std::optional<std::uint64_t> value;
-  for (const Change& change : edit) {
-    if (change.kind == kind) value = change.value;
-  }
-  return value;
-}
+// The properties of an edit as a whole. Its changes are not kept: one edit may add all tables of a large database.
+struct EditSummary {
+  std::uint32_t family = 0;
+  std::optional<std::uint64_t> left_of_group{};  // how many edits of its group follow; nullopt: it is in none
+  bool adds_family = false;
+  bool is_about_logs = false;
+  bool deletes_tables = false;
+};
 
-bool has(const Edit& edit, ChangeKind kind) { return std::ranges::find(edit, kind, &Change::kind) != edit.end(); }
+// Fails with kDamage if the record is not an edit to its last byte.
+Result<EditSummary> summarize(Bytes record) {
+  EditSummary summary;
+  TRY(leveldb_log::visit_edit(record, [&](const Change& change) -> Result<void> {
+    if (change.kind == ChangeKind::kFamily) {
+      summary.family = static_cast<std::uint32_t>(std::min<std::uint64_t>(change.value, UINT32_MAX));
+    }
+    if (change.kind == ChangeKind::kAtomicGroup) summary.left_of_group = change.value;
+    summary.adds_family |= change.kind == ChangeKind::kNewFamily;
+    summary.is_about_logs |= change.kind == ChangeKind::kNewLog || change.kind == ChangeKind::kDeletedLogs;
+    summary.deletes_tables |= change.kind == ChangeKind::kDeletedTable;
+    return {};
+  }));
+  return summary;
+}
 
 void note_removed(FileSet& files, std::uint64_t number) {
   if (files.removed_files.size() < kMostTables) files.removed_files.insert(number);
@@ -94,28 +118,28 @@ class Editor {
   // Returns whether the edits set what an engine needs to open the database.
   bool is_complete() const { return has_log_number_ && has_next_file_ && has_last_sequence_; }
 
-  // Applies one edit. Fails with kDamage if it contradicts itself or the state, and with kLimit.
-  Result<void> apply(const Edit& edit) {
-    family_ = static_cast<std::uint32_t>(
-        std::min<std::uint64_t>(last_value(edit, ChangeKind::kFamily).value_or(0), UINT32_MAX));
-    TRY(check_family(edit));
+  // Applies one edit. Fails with kDamage if it contradicts itself or the state, with kUnsupported, and with kLimit.
+  Result<void> apply(const EditSummary& summary, Bytes record) {
+    family_ = summary.family;
+    TRY(check_family(summary));
     // An edit may delete a table and add it again at another level.
-    for (const Change& change : edit) {
+    const auto delete_tables = [&](const Change& change) -> Result<void> {
       if (change.kind == ChangeKind::kDeletedTable) delete_table(change);
-    }
-    for (const Change& change : edit) TRY(apply_change(change));
-    return {};
+      return {};
+    };
+    if (summary.deletes_tables) TRY(leveldb_log::visit_edit(record, delete_tables));
+    return leveldb_log::visit_edit(record, [&](const Change& change) { return apply_change(change); });
   }
 
  private:
   // RocksDB rejects a MANIFEST that refers to a family which does not exist, or adds one twice.
-  Result<void> check_family(const Edit& edit) const {
+  Result<void> check_family(const EditSummary& summary) const {
     const bool exists = files_.families.contains(family_);
-    if (has(edit, ChangeKind::kNewFamily)) {
+    if (summary.adds_family) {
       if (!exists || family_ == 0) return {};
       return Error{.code = Code::kDamage, .detail = fmt::format("an edit adds column family {} again", family_)};
     }
-    if (exists || has(edit, ChangeKind::kNewLog) || has(edit, ChangeKind::kDeletedLogs)) return {};
+    if (exists || summary.is_about_logs) return {};
     return Error{.code = Code::kDamage, .detail = fmt::format("an edit of the unknown column family {}", family_)};
   }
 
@@ -140,18 +164,14 @@ class Editor {
       case ChangeKind::kNewFamily: return add_family(std::string(as_text(change.text)));
       case ChangeKind::kDroppedFamily: drop_family(); break;
       case ChangeKind::kLeastTimestamp: return set_least_timestamp(change.text);
+      case ChangeKind::kPersistsTimestamps: return set_persists_timestamps(change.text);
       case ChangeKind::kLastSequence: raise(files_.last_sequence); break;
       case ChangeKind::kPreviousLog: files_.previous_log = change.value; break;
       case ChangeKind::kNextFileNumber: raise(files_.last_number); break;
       case ChangeKind::kLeastLogToKeep: raise(files_.least_log); break;
       case ChangeKind::kLargestFamily: raise(files_.last_family); break;
       case ChangeKind::kDatabaseId: files_.database_id = as_text(change.text); break;
-      case ChangeKind::kNewBlobFile:
-        files_.blob_files[change.number] = {.family = family_,
-                                            .values = change.blobs,
-                                            .bytes = change.blob_bytes,
-                                            .checksum = checksum_of(change.checksum_function, change.checksum)};
-        break;
+      case ChangeKind::kNewBlobFile: return add_blob_file(change);
       case ChangeKind::kBlobGarbage: add_garbage(change); break;
       case ChangeKind::kNewLog: track_log(change.number, change.custom_number(kSyncedSize)); break;
       case ChangeKind::kDeletedLogs: forget_logs_before(change.value); break;
@@ -164,7 +184,6 @@ class Editor {
 
   // A later RocksDB puts the fields into a string, so that an earlier one can skip them.
   Result<void> apply_log_change(const Change& change) {
-      case ChangeKind::kPersistsTimestamps: return set_persists_timestamps(change.text);
     Cursor cursor(change.text);
     const std::uint64_t number = cursor.varint64();
     std::uint64_t size = 0;
@@ -191,6 +210,15 @@ class Editor {
     files_.tracked_logs.erase(files_.tracked_logs.begin(), files_.tracked_logs.lower_bound(first_tracked_));
   }
 
+  Result<void> add_blob_file(const Change& change) {
+    if (files_.blob_files.size() == kMostTables) return Error{.code = Code::kLimit, .detail = "too many blob files"};
+    files_.blob_files[change.number] = {.family = family_,
+                                        .values = change.blobs,
+                                        .bytes = change.blob_bytes,
+                                        .checksum = checksum_of(change.checksum_function, change.checksum)};
+    return {};
+  }
+
   void add_garbage(const Change& change) {
     const auto found = files_.blob_files.find(change.number);
     if (found == files_.blob_files.end()) return;
@@ -202,6 +230,10 @@ class Editor {
   }
 
   Result<void> add_table(const Change& change) {
+    if (const auto tag = unknown_tag_of(change)) {
+      return Error{.code = Code::kUnsupported,
+                   .detail = fmt::format("an edit adds table {} with the unknown field {}", change.number, *tag)};
+    }
     auto table = table_of(change, family_);
     if (!table)
       return Error{.code = Code::kDamage, .detail = "the MANIFEST adds a table with an invalid number, level or key"};
@@ -242,6 +274,12 @@ class Editor {
     return {};
   }
 
+  Result<void> set_persists_timestamps(Bytes value) {
+    ASSIGN_OR_RETURN(auto* state, family());
+    state->persists_timestamps = value.size() != 1 || value.front() != std::byte{0};
+    return {};
+  }
+
   Result<void> add_family(std::string name) {
     ASSIGN_OR_RETURN(auto* state, family());
     state->family.name = std::move(name);
@@ -274,24 +312,17 @@ class Editor {
   std::uint32_t family_ = 0;
   bool has_log_number_ = false, has_next_file_ = false, has_last_sequence_ = false;
 };
-  Result<void> set_persists_timestamps(Bytes value) {
-    ASSIGN_OR_RETURN(auto* state, family());
-    state->persists_timestamps = value.size() != 1 || value.front() != std::byte{0};
-    return {};
-  }
-
 
 // Reads the edits of a MANIFEST in order.
 class EditVisitor final : public LogVisitor {
  public:
-  EditVisitor(Manifest& manifest, const Limits& limits)
-      : manifest_(manifest), limits_(limits), editor_(manifest.files) {}
+  explicit EditVisitor(Manifest& manifest) : manifest_(manifest), editor_(manifest.files) {}
 
   Result<void> take_record(const RecordPlace& place, Bytes record) override {
     if (group_.empty()) group_begin_ = place.chunk.position;
-    auto edit = leveldb_log::parse_edit(record, limits_);
-    if (!edit) return report(place.chunk.position, std::move(edit).error());
-    auto applied = take_edit(*edit, record);
+    auto summary = summarize(record);
+    if (!summary) return report(place.chunk.position, std::move(summary).error());
+    auto applied = take_edit(*summary, record);
     if (applied) return {};
     if (applied.error().code == Code::kLimit) return applied;
     return report(place.chunk.position, std::move(applied).error());
@@ -311,10 +342,10 @@ class EditVisitor final : public LogVisitor {
   }
 
  private:
-  Result<void> take_edit(const Edit& edit, Bytes record) {
-    if (const auto left = last_value(edit, ChangeKind::kAtomicGroup)) return take_of_group(record, *left);
+  Result<void> take_edit(const EditSummary& summary, Bytes record) {
+    if (summary.left_of_group) return take_of_group(record, *summary.left_of_group);
     if (!std::exchange(group_, {}).empty()) return Error{.code = Code::kDamage, .detail = "a group of edits is cut"};
-    return editor_.apply(edit);
+    return editor_.apply(summary, record);
   }
 
   // The edits of a group take effect together, or not at all. Each states how many follow it.
@@ -331,8 +362,8 @@ class EditVisitor final : public LogVisitor {
     group_.emplace_back(as_text(record));
     if (left > 0) return {};
     for (const std::string& held : std::exchange(group_, {})) {
-      ASSIGN_OR_RETURN(const auto edit, leveldb_log::parse_edit(as_bytes(held), limits_));
-      TRY(editor_.apply(edit));
+      ASSIGN_OR_RETURN(const auto summary, summarize(as_bytes(held)));
+      TRY(editor_.apply(summary, as_bytes(held)));
     }
     return {};
   }
@@ -344,7 +375,6 @@ class EditVisitor final : public LogVisitor {
   }
 
   Manifest& manifest_;
-  Limits limits_;
   Editor editor_;
   std::vector<std::string> group_;  // edits of the current group
   Position group_begin_ = 0;
@@ -383,7 +413,7 @@ Result<Manifest> read_manifest(const RequestContext& context, const std::shared_
   FamilyState& first = manifest.files.families[0];
   first.family = {.name = "default"};
   ASSIGN_OR_RETURN(const auto log, open_log(context, source, limits));
-  EditVisitor visitor(manifest, limits);
+  EditVisitor visitor(manifest);
   TRY(visit_log(context, *source, *log.container, visitor));
   visitor.finish();
   manifest.files.drop_unused_blob_files();

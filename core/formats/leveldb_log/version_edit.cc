@@ -109,9 +109,10 @@ class EditReader {
   EditReader(Bytes record, std::uint64_t limit, std::uint64_t values_of_key)
       : cursor_(record), limit_(limit), values_of_key_(values_of_key) {}
 
-  Result<Edit> run() {
+  // Passes each change to `take`. Fails as it does.
+  template <class Take>
+  Result<void> run(const Take& take) {
     constexpr std::uint64_t kValuesBesideFields = 3;
-    Edit edit;
     while (goes_on() && !cursor_.at_end()) {
       const std::uint32_t tag = cursor_.varint32();
       const EditShape* shape = find_shape(tag);
@@ -119,12 +120,22 @@ class EditReader {
         cursor_.fail();
         break;
       }
-      edit.push_back({.kind = shape->kind, .tag = tag});
-      for (const char letter : shape->fields) read_field(field_of(letter), edit.back());
+      Change change{.kind = shape->kind, .tag = tag};
+      for (const char letter : shape->fields) read_field(field_of(letter), change);
       values_ += kValuesBesideFields + shape->fields.size();
+      if (goes_on()) TRY(take(change));
     }
     if (!cursor_.ok()) return Error{.code = Code::kDamage, .detail = "the record is not a version edit"};
     if (values_ > limit_) return Error{.code = Code::kLimit, .detail = "too many values in a version edit"};
+    return {};
+  }
+
+  Result<Edit> run() {
+    Edit edit;
+    TRY(run([&](const Change& change) {
+      edit.push_back(change);
+      return Result<void>();
+    }));
     return edit;
   }
 
@@ -231,6 +242,10 @@ std::uint64_t Change::custom_number(std::uint32_t tag_of_pair) const {
 
 Result<Edit> parse_edit(Bytes record, const Limits& limits) {
   return EditReader(record, limits.parts_per_record, 0).run();
+}
+
+Result<void> visit_edit(Bytes record, const std::function<Result<void>(const Change&)>& take) {
+  return EditReader(record, UINT64_MAX, 0).run(take);
 }
 
 Result<Value> edit_value(Bytes record, const Limits& limits) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -67,6 +68,10 @@ using Edit = std::vector<Change>;
 // Returns the changes of an edit, in order; none for an empty record: RocksDB writes edits without a change. Fails with
 // kDamage if the record is not an edit to its last byte, and with kLimit beyond Limits::parts_per_record. Any thread.
 Result<Edit> parse_edit(Bytes record, const Limits& limits);
+
+// Passes the changes of an edit to `take`, in order, and keeps nothing in memory. Fails with kDamage if the record is
+// not an edit to its last byte, after the changes before that place, and as `take`, which ends it. Any thread.
+Result<void> visit_edit(Bytes record, const std::function<Result<void>(const Change&)>& take);
 
 // Returns a list of the edit's changes: {"tag", "name", and the fields by name, or "value" if there is only one}, with
 // internal keys as {"key", "sequence", "type"}. Fails as parse_edit(). Any thread.

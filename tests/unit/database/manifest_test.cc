@@ -12,6 +12,7 @@
 #include "core/database/manifest.h"
 #include "core/database/options_file.h"
 #include "core/hash/crc32c.h"
+#include "tests/writers/leveldb_log/log_writer.h"
 
 namespace recordfs::database {
 namespace {
@@ -44,15 +45,27 @@ std::string new_file(std::uint64_t number, std::uint64_t level = 0, const std::s
   const std::string internal = key + "\1\1\0\0\0\0\0\0"s;
   return "\x07"s + varint(level) + varint(number) + varint(100) + text(internal) + text(internal);
 }
+// A table as RocksDB writes it. `field`: a custom tag.
+std::string new_file_with(std::uint64_t field, std::uint64_t number) {
+  const std::string internal = "a\1\1\0\0\0\0\0\0"s;
+  std::string fields;
+  for (const std::uint64_t tag : {5, 6, 12, 13, 14, 16}) fields += varint(tag) + text("1");
+  return varint(103) + varint(6) + varint(number) + varint(100) + text(internal) + text(internal) + varint(1) +
+         varint(1) + fields + varint(field) + text("1") + varint(1);
+}
 std::string family(std::uint64_t id) { return varint(200) + varint(id); }
 
-Manifest read(const std::vector<std::string>& edits) {
-  std::string bytes;
-  for (const std::string& edit : edits) bytes += fragment(edit);
+Manifest read_bytes(const std::string& bytes) {
   auto content = Buffer::copy_of({}, as_bytes(bytes));
   auto manifest = read_manifest({}, std::make_shared<MemorySource>(*std::move(content), "MANIFEST-000001"), {});
   EXPECT_TRUE(manifest);
   return manifest ? *std::move(manifest) : Manifest{};
+}
+
+Manifest read(const std::vector<std::string>& edits) {
+  std::string bytes;
+  for (const std::string& edit : edits) bytes += fragment(edit);
+  return read_bytes(bytes);
 }
 
 TEST(ManifestTest, EmptyEditChangesNothing) {
@@ -75,6 +88,35 @@ TEST(ManifestTest, LevelsMayBeMany) {
   const auto manifest = read({kComparator + kNumbers + new_file(4, 99)});
   EXPECT_TRUE(manifest.damage.empty());
   EXPECT_EQ(manifest.files.tables.at(4).level, 99u);
+}
+
+TEST(ManifestTest, OneEditMayAddAllTablesOfALargeDatabase) {
+  const auto tables_of = [](std::uint64_t tables, const auto& add) {
+    std::string edit = kComparator + kNumbers;
+    for (std::uint64_t number = 10; number < 10 + tables; ++number) edit += add(number);
+    leveldb_log::LogWriter log;
+    log.append(edit);
+    const auto manifest = read_bytes(log.log());
+    EXPECT_TRUE(manifest.damage.empty());
+    return manifest.files.tables.size();
+  };
+  EXPECT_EQ(tables_of(150'000, [](std::uint64_t number) { return new_file(number, 6); }), 150'000u);
+  EXPECT_EQ(tables_of(40'000, [](std::uint64_t number) { return new_file_with(15, number); }), 40'000u);
+}
+
+TEST(ManifestTest, FieldOfATableThatMustBeKnownIsUnsupported) {
+  EXPECT_TRUE(read({kComparator + kNumbers, new_file_with(63, 4)}).damage.empty());
+  EXPECT_TRUE(read({kComparator + kNumbers, new_file_with(65, 4)}).damage.empty());
+  const auto manifest = read({kComparator + kNumbers, new_file_with(66, 4)});
+  ASSERT_EQ(manifest.damage.size(), 1u);
+  EXPECT_EQ(manifest.damage[0].code, Code::kUnsupported);
+  EXPECT_EQ(manifest.damage[0].detail, "an edit adds table 4 with the unknown field 66");
+}
+
+TEST(ManifestTest, EditWithAnInvalidEndChangesNothing) {
+  const auto manifest = read({kComparator + kNumbers, new_file(4) + "\x07\x01"s});
+  EXPECT_EQ(manifest.damage.size(), 1u);
+  EXPECT_TRUE(manifest.files.tables.empty());
 }
 
 TEST(ManifestTest, EditOfAnUnknownFamilyIsDamage) {
